@@ -63,9 +63,7 @@ typedef enum AccessTokenState {
 
 AccessTokenState access_token_state(const Argosy__AccessTokenRecord *token, AccessTime now);
 const char *access_token_state_to_string(AccessTokenState state); // "active", "expired", "revoked"
-// Since when it lets nobody in, or will, by its dates; and by counted time alone
-// (cluster_state_counted_us()).
-uint64_t access_token_end_us(const Argosy__AccessTokenRecord *token);
+// Since when it lets nobody in, or will, by counted time alone (cluster_state_counted_us()).
 uint64_t access_token_end_counted_us(const Argosy__AccessTokenRecord *token);
 
 // How long an active one will be that, if no clock is set.

@@ -11,6 +11,7 @@
 // -ENOMEM. Memory is freed when the timer, the drain and all work outside the loop have ended; then closed()
 // is called.
 
+#include <assert.h>
 #include <errno.h>
 
 #include "answer-cursor.h"
@@ -424,6 +425,7 @@ int leader_new(const LeaderConfig *config, const LeaderOps *ops, void *userdata,
                 free(l);
                 return -ENOMEM;
         }
+        assert(!config->limits || leader_limits_are_valid(config->limits));
         l->config = *config;
         l->limits = config->limits ? *config->limits : leader_limits_usual;
         l->trail->jobs_max = l->limits.trail_jobs;

@@ -114,7 +114,7 @@ uint64_t access_token_left_us(const Argosy__AccessTokenRecord *token, AccessTime
         return MIN_OF(token->expires_us - now.wall_us, expires_counted_us(token) - now.counted_us);
 }
 
-uint64_t access_token_end_us(const Argosy__AccessTokenRecord *token) {
+static uint64_t access_token_end_us(const Argosy__AccessTokenRecord *token) {
         return token->revoked_us > 0 ? MIN_OF(token->revoked_us, token->expires_us) : token->expires_us;
 }
 

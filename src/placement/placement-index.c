@@ -12,7 +12,7 @@
 
 enum { EXACT_LOADS = 3072, COARSE = 64 };
 
-uint32_t load_key(uint32_t load) {
+static uint32_t load_key(uint32_t load) {
         if (load < EXACT_LOADS)
                 return load;
         return MIN_OF(EXACT_LOADS + (load - EXACT_LOADS) / COARSE, (uint32_t) INDEX_LOADS - 1);
@@ -49,7 +49,7 @@ uint32_t host_share(const Placement *p, const PlacedHost *h) {
         return share;
 }
 
-uint32_t node_load(const Placement *p, const PlacedNode *n) {
+static uint32_t node_load(const Placement *p, const PlacedNode *n) {
         const PlacedHost *h = &p->hosts[n->host];
 
         return host_share(p, h) +
@@ -58,7 +58,7 @@ uint32_t node_load(const Placement *p, const PlacedNode *n) {
 }
 
 // The fullest first.
-uint32_t host_fit(const PlacedHost *h) {
+static uint32_t host_fit(const PlacedHost *h) {
         return INDEX_LOADS - 1 -
                MAX_OF(share_of(h, PLACEMENT_CPU, INDEX_LOADS - 1),
                       share_of(h, PLACEMENT_MEMORY, INDEX_LOADS - 1));

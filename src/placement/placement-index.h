@@ -48,8 +48,5 @@ void index_add_bit(Placement *p, uint32_t node, uint32_t selector); // the node 
 uint32_t index_next(const Placement *p, const Index *ix, uint32_t selector, uint32_t from);
 void index_drop_bit(Placement *p, Index *ix, uint32_t key, uint32_t selector); // nothing there has it
 void index_drop_selector(Placement *p, Index *ix, uint32_t selector); // nobody asks for it any more
-uint32_t node_load(const Placement *p, const PlacedNode *n);  // before it is fitted into the keys
 uint32_t host_share(const Placement *p, const PlacedHost *h); // largest reserved one, of PLACEMENT_SHARE
-uint32_t host_fit(const PlacedHost *h);
-uint32_t load_key(uint32_t load);
 uint32_t host_points(const PlacedHost *h, uint64_t now_us);

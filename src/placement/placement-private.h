@@ -247,9 +247,6 @@ struct Placement {
         uint32_t n_preempted; // in this round
 };
 
-// placement.c
-void host_count(Placement *p, uint32_t host); // placement.c: whether it counts in the cluster's capacity
-
 // placement-labels.c
 void label_pair(Placement *p, const char *key, const char *value, uint32_t *ret);
 const char *pair_value(const Placement *p, uint32_t pair);
@@ -286,7 +283,6 @@ void spread_get(Placement *p, uint32_t base, uint32_t key, const char *group, ui
 void spread_unref(Placement *p, uint32_t spread);
 void spread_settle(const Placement *p, Spread *s); // min and n_min are right afterwards
 void group_count(Placement *p, uint32_t group, uint32_t domain, int step);
-void spread_open(Placement *p, Spread *s, uint32_t domain, int step);
 void spreads_of_node(Placement *p, uint32_t node, int step); // it opened or closed
 static inline uint32_t group_at(const Group *g, uint32_t domain) {
         return domain < g->allocated ? g->counts[domain] : 0;

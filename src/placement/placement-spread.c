@@ -57,7 +57,7 @@ void group_count(Placement *p, uint32_t group, uint32_t domain, int step) {
         queues_unblock_spread(p, group);
 }
 
-void spread_open(Placement *p, Spread *s, uint32_t domain, int step) {
+static void spread_open(Placement *p, Spread *s, uint32_t domain, int step) {
         table_grow(&s->open, &s->allocated, domain + 1, sizeof *s->open);
         s->open[domain] += (uint32_t) step;
         if (s->open[domain] == 0 || (step > 0 && s->open[domain] == 1))

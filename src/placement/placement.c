@@ -26,7 +26,7 @@ static void add_to_capacity(Placement *p, const PlacedHost *h, int step) {
         p->capacity_changed = true;
 }
 
-void host_count(Placement *p, uint32_t host) {
+static void host_count(Placement *p, uint32_t host) {
         PlacedHost *h = &p->hosts[host];
         bool counts = false;
 

@@ -187,7 +187,6 @@ void stream_unpack_forget(Stream *s); // nothing comes back any more
 // stream-write.c
 void stream_flush(Stream *s);
 void stream_queue_init(Stream *s);
-bool stream_has_output(const Stream *s);
 // What has not been made into records or handed to the kernel.
 void stream_drop_queue(Stream *s);
 

@@ -33,7 +33,7 @@ size_t stream_queued(const Stream *s) {
         return s->queue.len - s->queue_done + s->n_behind + s->wire_out.len + s->flight.len - s->flight_done;
 }
 
-bool stream_has_output(const Stream *s) {
+static bool stream_has_output(const Stream *s) {
         return s->writing || stream_queued(s) > 0;
 }
 

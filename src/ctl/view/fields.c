@@ -224,7 +224,9 @@ static int append_parts(const Argosy__Response__Parts *p, Buf *out) {
         return r < 0 ? r : buf_printf(out, ")");
 }
 
-int job_change_append(const Argosy__Response__JobUnitRow *u, Buf *out) {
+// "launched -> loaded", "file 0123456 -> 89abcde", "new, launched", "removed"; "-": it was only started, or
+// again.
+static int job_change_append(const Argosy__Response__JobUnitRow *u, Buf *out) {
         bool file = !streq(u->rev, u->rev_after), target = !streq(u->desired, u->desired_after);
 
         if (u->at_us > 0)

@@ -34,6 +34,3 @@ int job_groups_append(const Argosy__Response__JobRow *job, Buf *out);
 Colour job_state_colour(const char *state);
 // How it ended, and why: "failed (2 failed, 1 unplaced): MESSAGE".
 int job_state_append(const Argosy__Response__JobRow *job, Buf *out);
-// "launched -> loaded", "file 0123456 -> 89abcde", "new, launched", "removed"; "-": it was only started, or
-// again.
-int job_change_append(const Argosy__Response__JobUnitRow *unit, Buf *out);

@@ -54,7 +54,8 @@ static void flush_thread(void) {
                 (void) mallctl("thread.tcache.flush", NULL, NULL, NULL, 0);
 }
 
-void heap_release(void) {
+// Gives pages that hold nothing back to the kernel. From any thread; may take milliseconds.
+static void heap_release(void) {
         if (mallctl)
                 (void) mallctl("arena.4096.purge", NULL, NULL, NULL, 0); // MALLCTL_ARENAS_ALL
         else

@@ -30,8 +30,6 @@ enum {
 void heap_tune(void);
 // On each thread of the pool, before its first job.
 void heap_tune_pool_thread(void);
-// Gives pages that hold nothing back to the kernel. From any thread; may take milliseconds.
-void heap_release(void);
 
 // In bytes, now. What is resident is so with the allocator's own bookkeeping, as far as the allocator tells
 // that.

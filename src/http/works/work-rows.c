@@ -64,7 +64,7 @@ static int keep_part(HttpCall *call, const Argosy__Response *response, size_t fi
         return r;
 }
 
-void http_rows_drop(HttpCall *call) {
+static void http_rows_drop(HttpCall *call) {
         http_call_drop_parts(call);
         call->rows.n_rows = call->rows.n_refused = 0;
 }

@@ -14,7 +14,6 @@ extern const HttpStep http_rows_wait_step, http_rows_job_step;
 
 void http_rows_begin(HttpCall *call, const Argosy__Author *author);
 bool http_rows_fail(HttpCall *call, int status, const char *message);
-void http_rows_drop(HttpCall *call);
 Argosy__Request *http_rows_ask_for_end(uint64_t job); // NULL: out of memory
 // From now on, for so long as the client wants. False: out of memory, and the call has failed.
 bool http_rows_wait_for(HttpCall *call);

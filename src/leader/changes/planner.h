@@ -121,8 +121,6 @@ void request_mates_done(Planner *p);
 // -EBUSY, -ENOMEM.
 int request_check_affinity(Planner *p, const char *name, const Source *source, const UnitOptions *options,
                            Argosy__Response__UnitResult *result);
-// The unit gets this content. 0 or -ENOMEM.
-int request_note_content(Planner *p, const char *name, const UnitFile *file);
 void request_contents_done(Planner *p);
 
 // request-dependencies.c

@@ -22,7 +22,8 @@ typedef struct Content { // the content that this request gives a unit
         char name[];
 } Content;
 
-int request_note_content(Planner *p, const char *name, const UnitFile *file) {
+// The unit gets this content. 0 or -ENOMEM.
+static int request_note_content(Planner *p, const char *name, const UnitFile *file) {
         Content *c = map_find_str(&p->contents, name);
         int r;
 

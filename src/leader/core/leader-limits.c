@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The limits of a leader (leader-limits.h): the usual values, and whether given ones are valid.
-// LEADER_LIMITS -> leader_limits_usual; tests and the simulator give smaller ones ->
-// leader_limits_are_valid(). False: a value is below its least or above its usual one, or others may have
-// more pending requests than there are.
+// LEADER_LIMITS -> leader_limits_usual; tests and the simulator give smaller ones, of which leader_new()
+// asserts leader_limits_are_valid(). False: a value is below its least or above its usual one, or others may
+// have more pending requests than there are.
 
 #include "leader-limits.h"
 

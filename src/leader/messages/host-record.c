@@ -97,7 +97,8 @@ bool host_record_unset_label(Argosy__HostRecord *r, const char *key) {
         return true;
 }
 
-int host_record_take_set_labels(Argosy__HostRecord *r, Argosy__Label *const *labels, size_t n) {
+// Replaces set_labels by copies of these.
+static int host_record_take_set_labels(Argosy__HostRecord *r, Argosy__Label *const *labels, size_t n) {
         labels_clear(r->set_labels, &r->n_set_labels);
         for (size_t i = 0; i < n; i++)
                 if (FIELD_APPEND(r->set_labels, r->n_set_labels,

@@ -309,7 +309,9 @@ static bool stop_waits(Leader *l, const UnitOnNode *s) {
                dependencies_each_on(&l->dependencies, s->unit->name, ordering_ends_first, &stop);
 }
 
-OrderHold ordering_judge(Leader *l, const UnitOnNode *s, const UnitEntry *e, bool wanted) {
+// What the order for the unit on the node has to wait for now. `wanted`: the unit is to be there at all;
+// else `e` may be NULL.
+static OrderHold ordering_judge(Leader *l, const UnitOnNode *s, const UnitEntry *e, bool wanted) {
         bool launched = wanted && e->record->target == ARGOSY__TARGET__TARGET_LAUNCHED;
         OrderHold hold = launched ? hold_of_replacer(l, s, e) : HOLD_NOT;
 

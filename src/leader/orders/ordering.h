@@ -17,9 +17,6 @@ void ordering_release_move(Leader *l, Unit *u);
 void ordering_on_first_report(Leader *l, UnitOnNode *s);
 void ordering_drain(Leader *l);         // marks the orders that may go out now, or are to be taken back
 void ordering_retire(Leader *l);        // a term is over: nothing is due any more
-// What the order for the unit on the node has to wait for now. `wanted`: the unit is to be there at all;
-// else `e` may be NULL.
-OrderHold ordering_judge(Leader *l, const UnitOnNode *s, const UnitEntry *e, bool wanted);
 // Notes that. True: nothing is to be sent; else the order is to be adjusted.
 bool ordering_hold(Leader *l, UnitOnNode *s, const UnitEntry *e, bool wanted);
 void ordering_adjust(const UnitOnNode *s, Argosy__UnitOrder *o);

@@ -68,7 +68,9 @@ static Argosy__JobState state_of(const Leader *l, uint64_t number) {
         return end ? end->state : state;
 }
 
-int job_read(const Leader *l, uint64_t number, Argosy__JobRecord **ret) {
+// Like cluster_state_read_job(), but a job whose end only the leader knows has ended: a client that has
+// waited for its units may ask before the log has the end.
+static int job_read(const Leader *l, uint64_t number, Argosy__JobRecord **ret) {
         int r = cluster_state_read_job(l->state, number, ret);
         const Argosy__JobRecord *end = r == 0 && (*ret)->state == ARGOSY__JOB_STATE__JOB_RUNNING
                                                ? open_job_end_known(l, number)

@@ -23,8 +23,5 @@ Argosy__Response *answer_job(Leader *l, const Argosy__Author *author, uint64_t n
 // The same of one that the log has forgotten with its end: of that, its number and its verb, which is all
 // that is known.
 Argosy__Response *answer_job_end(Leader *l, const Argosy__Author *author, const Argosy__JobRecord *end);
-// Like cluster_state_read_job(), but a job whose end only the leader knows has ended: a client that has
-// waited for its units may ask before the log has the end.
-int job_read(const Leader *l, uint64_t number, Argosy__JobRecord **ret);
 // All of it but its units. 0 or -ENOMEM.
 int job_fill_row(Argosy__Response__JobRow *row, const Argosy__JobRecord *job);

@@ -55,7 +55,6 @@ struct HeldJob {
 bool held_job_has_begun(const Leader *l, const HeldJob *h);
 void held_job_await(Leader *l, HeldJob *h, uint64_t number); // the end of that job, too
 void held_job_stop_awaiting(Leader *l, HeldJob *h);
-void held_jobs_wake(Leader *l, uint64_t number); // those that wait for that job, if it has ended
 // It is judged, or will not be.
 void held_job_forget_request(HeldJob *h);
 // It is over without having begun, which is to be written.

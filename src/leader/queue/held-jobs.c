@@ -196,7 +196,7 @@ void held_jobs_build(Leader *l) {
 
 // -------------------------------------------------------------------------------------- what the log brings
 
-void held_jobs_wake(Leader *l, uint64_t number) {
+static void held_jobs_wake(Leader *l, uint64_t number) {
         HeldAwaited *a = map_find(&l->held_awaited, &number, sizeof(number));
 
         if (!a || held_job_after(cluster_state_job_state(l->state, number)) == HELD_AFTER_OPEN)

@@ -451,8 +451,9 @@ static int change_unit(Leader *l, BatchBuilder *b, const Argosy__RolloutRecord *
         return batch_builder_put_unit(b, &next, bump, e->record->revision);
 }
 
-int rollout_fail(Leader *l, BatchBuilder *b, const Argosy__RolloutRecord *r, const char *unit, const Node *n,
-                 const char *why) {
+// For that unit, on that node (NULL: on none); `unit` NULL: `why` says of which.
+static int rollout_fail(Leader *l, BatchBuilder *b, const Argosy__RolloutRecord *r, const char *unit,
+                        const Node *n, const char *why) {
         char reason[ROLLOUT_REASON_SIZE];
 
         if (unit)

@@ -33,9 +33,6 @@ Rollout *rollout_find(const Leader *l, const char *name); // that is under way, 
 int rollout_put_template(Leader *l, BatchBuilder *b, const char *name, const ProtobufCBinaryData *spec);
 // From here on it goes back, or ends where it is if there is nothing to go back to. As above.
 int rollout_turn_back(Leader *l, BatchBuilder *b, const Argosy__RolloutRecord *r, const char *reason);
-// For that unit, on that node (NULL: on none); `unit` NULL: `why` says of which.
-int rollout_fail(Leader *l, BatchBuilder *b, const Argosy__RolloutRecord *r, const char *unit, const Node *n,
-                 const char *why);
 
 // rollout-view.c
 // A global unit on one node, where it is wanted; and the rules for all of these.

@@ -135,7 +135,7 @@ uint32_t scheduler_role_of(const SchedulerTables *t, const UnitOptions *options)
         return role ? role->number : t->role;
 }
 
-const char *scheduler_role_name(const SchedulerTables *t, uint32_t number) {
+static const char *scheduler_role_name(const SchedulerTables *t, uint32_t number) {
         map_foreach (slot, &t->roles)
                 if (((SchedulerRole *) slot->value)->number == number)
                         return ((SchedulerRole *) slot->value)->name;

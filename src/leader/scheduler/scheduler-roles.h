@@ -25,4 +25,3 @@ void scheduler_roles_done(SchedulerTables *t);
 uint32_t scheduler_role_of(const SchedulerTables *t, const UnitOptions *options);
 // scheduler_held_back() for a unit by its number.
 bool scheduler_role_refuses(const Leader *l, uint32_t unit, char *ret, size_t size);
-const char *scheduler_role_name(const SchedulerTables *t, uint32_t number);

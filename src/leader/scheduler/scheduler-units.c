@@ -533,7 +533,8 @@ size_t scheduler_colocated_names(const Leader *l, const char *name, const char *
         return n;
 }
 
-size_t scheduler_colocated(const Leader *l, const char *name, Unit *ret[PLACEMENT_FOLLOWS_MAX]) {
+// As scheduler_colocated_names(), as far as they are in the tables.
+static size_t scheduler_colocated(const Leader *l, const char *name, Unit *ret[PLACEMENT_FOLLOWS_MAX]) {
         const char *names[PLACEMENT_FOLLOWS_MAX];
         size_t n_names = scheduler_colocated_names(l, name, names), n = 0;
 

@@ -45,8 +45,6 @@ void scheduler_drive_out(Leader *l, Unit *u, const UnitEntry *e);
 void scheduler_reconsider_colocated(Leader *l, Unit *u);
 // Those who are to be with it: how many. Their names live as long as they are in the Placement.
 size_t scheduler_colocated_names(const Leader *l, const char *name, const char *ret[PLACEMENT_FOLLOWS_MAX]);
-// The same, as far as they are in the tables.
-size_t scheduler_colocated(const Leader *l, const char *name, Unit *ret[PLACEMENT_FOLLOWS_MAX]);
 // Those who are to be with it are looked at again.
 void scheduler_refresh_colocated(Leader *l, const char *name);
 // Lets a recorded unit on a node wait in the Placement for another one, and notes it in this list of Leader

@@ -168,7 +168,10 @@ static int answer_write(const Argosy__HelperRequest *q, void *data) {
         return failed < 0 ? failed : r;
 }
 
-int manager_helper_write(const char *base, const char *below, uid_t owner, const char *const *search_dirs) {
+// What `write` does once it has become somebody: in BASE/systemd/BELOW, which must be the owner's, requests
+// until the link is closed. Returns an exit status.
+static int manager_helper_write(const char *base, const char *below, uid_t owner,
+                                const char *const *search_dirs) {
         _cleanup_(helper_files_done) HelperFiles files = {
                 .base = base, .below = below, .owner = owner, .search_dirs = search_dirs};
 
@@ -189,7 +192,8 @@ static int answer_search(const Argosy__HelperRequest *q, void *data) {
         return send_reply(&reply);
 }
 
-int manager_helper_search(const char *const *search_dirs) {
+// The mode `look`: searches the directories for names.
+static int manager_helper_search(const char *const *search_dirs) {
         return serve_requests(answer_search, (void *) search_dirs);
 }
 
@@ -205,7 +209,8 @@ static int answer_journal(const Argosy__HelperRequest *q, void *data) {
         return reply.error < 0 ? reply.error : r;
 }
 
-int manager_helper_journal(void) {
+// The mode `journal`.
+static int manager_helper_journal(void) {
         _cleanup_(helper_journal_done) HelperJournal j = {};
 
         return serve_requests(answer_journal, &j);

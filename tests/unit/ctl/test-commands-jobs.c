@@ -11,12 +11,11 @@
 // ---- requests
 
 static void answer(FakeDaemon *d, const char *unit, uint64_t job) {
-        Argosy__Response__UnitResult result = ARGOSY__RESPONSE__UNIT_RESULT__INIT, *results = &result;
+        Argosy__Response__UnitResult result = UNIT_RESULT_OF(.name = (char *) unit, .revision = 5),
+                                     *results = &result;
         Argosy__Response__Change change = MESSAGE_OF(response__change, .units = &results, .n_units = 1);
         Argosy__Response r = RESPONSE_OF(CHANGE, change, &change, .final = true, .job = job);
 
-        result.name = (char *) unit;
-        result.revision = 5;
         fake_reply(d, &r);
 }
 

@@ -582,17 +582,14 @@ static void counters_of_states_and_times_are_shown_for_people_and_programs(void 
 
 // One reading of a node with one unit that has used so much CPU time since the beginning.
 static void reply_usage(FakeDaemon *d, const char *node, uint64_t at_us, uint64_t cpu_us, bool final) {
-        Argosy__Response__UsageRow row = ARGOSY__RESPONSE__USAGE_ROW__INIT, *rows[] = {&row};
+        Argosy__Response__UsageRow row = MESSAGE_OF(response__usage_row, .unit = (char *) "web.service",
+                                                    .known = 1 + 2, .run = 1, .at_us = at_us,
+                                                    .cpu_us = cpu_us, .tasks = 3),
+                                   *rows[] = {&row};
         Argosy__Response__Usage usage =
                 MESSAGE_OF(response__usage, .node = (char *) node, .rows = rows, .n_rows = 1, .last = true);
         Argosy__Response r = RESPONSE_OF(USAGE, usage, &usage, .final = final);
 
-        row.unit = (char *) "web.service";
-        row.known = 1 + 2;
-        row.run = 1;
-        row.at_us = at_us;
-        row.cpu_us = cpu_us;
-        row.tasks = 3;
         fake_reply(d, &r);
 }
 

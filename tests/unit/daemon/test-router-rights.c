@@ -44,9 +44,8 @@ static int status_of(Argosy__Request__WhatCase what) {
 }
 
 static void what_this_host_answers_alone_needs_a_right(void **state) {
-        Argosy__Author alice = ARGOSY__AUTHOR__INIT, member = author_unattested(0);
+        Argosy__Author alice = AUTHOR_OF(.user = (char *) "alice"), member = author_unattested(0);
 
-        alice.user = (char *) "alice";
         w.author = &alice;
         assert_int_equal(status_of(ARGOSY__REQUEST__WHAT_LOCAL_STOP), EACCES);
         w.force = true;

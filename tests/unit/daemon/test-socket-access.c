@@ -57,12 +57,11 @@ static bool may_all(const char *group) {
 
 // Members of the group have all rights, and nobody else has any.
 static void told(const char *group, uint64_t revision) {
-        Argosy__GrantRecord grant = ARGOSY__GRANT_RECORD__INIT, *grants[] = {&grant};
+        Argosy__GrantRecord grant = GRANT_RECORD_OF(.right = ADMIN, .group = (char *) group),
+                            *grants[] = {&grant};
         Argosy__ToHost__Access access =
                 MESSAGE_OF(to_host__access, .grants = grants, .n_grants = 1, .revision = revision);
 
-        grant.right = ADMIN;
-        grant.group = (char *) group;
         socket_access_on_message(&w.d, &access);
 }
 
@@ -110,10 +109,10 @@ static void put_cluster(ClusterState *s) {
 }
 
 static void grant(ClusterState *s, const char *group) {
-        Argosy__GrantRecord g = GRANT_RECORD_OF(.right = ADMIN, .group = (char *) group);
+        Argosy__GrantRecord record = GRANT_RECORD_OF(.right = ADMIN, .group = (char *) group);
         Batch b = {0};
 
-        batch_op(&b, ARGOSY__LOG_OP__OP_GRANT)->grant = &g;
+        batch_op(&b, ARGOSY__LOG_OP__OP_GRANT)->grant = &record;
         apply(s, &b);
 }
 

@@ -10,13 +10,13 @@
 #include "messages.h"
 
 static void answer_change(HttpCall *call, int status, uint64_t job) {
-        Argosy__Response__UnitResult unit = ARGOSY__RESPONSE__UNIT_RESULT__INIT, *units[] = {&unit};
+        Argosy__Response__UnitResult
+                unit = UNIT_RESULT_OF(.name = (char *) "a.service", .status = status,
+                                      .message = (char *) (status ? "a.service:7: no such option" : "")),
+                *units[] = {&unit};
         Argosy__Response__Change change = MESSAGE_OF(response__change, .units = units, .n_units = 1);
         Argosy__Response r = RESPONSE_OF(CHANGE, change, &change, .job = job, .final = true);
 
-        unit.name = (char *) "a.service";
-        unit.status = status;
-        unit.message = (char *) (status ? "a.service:7: no such option" : "");
         http_call_respond(call, &r);
 }
 
@@ -51,11 +51,9 @@ static void a_change_of_which_nothing_was_done_is_a_problem(void **state) {
 }
 
 static void respond_job(HttpCall *call, const char *state) {
-        Argosy__Response__JobRow row = ARGOSY__RESPONSE__JOB_ROW__INIT, *rows[] = {&row};
+        Argosy__Response__JobRow row = JOB_ROW_OF(.job = 17, .state = (char *) state), *rows[] = {&row};
         Argosy__Response__Jobs jobs = MESSAGE_OF(response__jobs, .rows = rows, .n_rows = 1);
 
-        row.job = 17;
-        row.state = (char *) state;
         http_call_respond(call, A_RESPONSE(JOBS, jobs, &jobs, .final = true));
 }
 

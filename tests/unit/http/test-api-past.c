@@ -21,11 +21,11 @@ static void respond_file(HttpCall *call, const char *text) {
 #define REV_NOW "40d8baa" // as SHA-256 of that begins
 
 static void respond_unit_files(HttpCall *call, size_t n) {
-        Argosy__Response__UnitFileRow row = ARGOSY__RESPONSE__UNIT_FILE_ROW__INIT, *rows[] = {&row};
+        Argosy__Response__UnitFileRow row = UNIT_FILE_ROW_OF(.unit = (char *) "a.service",
+                                                             .rev = (char *) REV_NOW),
+                                      *rows[] = {&row};
         Argosy__Response__UnitFiles files = MESSAGE_OF(response__unit_files, .rows = rows, .n_rows = n);
 
-        row.unit = (char *) "a.service";
-        row.rev = (char *) REV_NOW;
         http_call_respond(call, A_RESPONSE(UNIT_FILES, unit_files, &files, .final = true));
 }
 

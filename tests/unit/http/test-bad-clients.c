@@ -328,11 +328,10 @@ static void one_user_has_some_of_the_copies_and_not_all(void **state) {
 
 // A part of job 17, and how many units are behind it.
 static void respond_part(HttpCall *call, uint32_t more) {
-        Argosy__Response__JobRow row = ARGOSY__RESPONSE__JOB_ROW__INIT, *rows[] = {&row};
+        Argosy__Response__JobRow row = JOB_ROW_OF(.job = 17), *rows[] = {&row};
         Argosy__Response__JobUnitRow unit = ARGOSY__RESPONSE__JOB_UNIT_ROW__INIT, *units[] = {&unit};
         Argosy__Response__Jobs jobs = MESSAGE_OF(response__jobs, .rows = rows, .n_rows = 1);
 
-        row.job = 17;
         row.units = units;
         row.n_units = 1;
         row.more_units = more;

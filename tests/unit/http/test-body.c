@@ -162,13 +162,12 @@ static void what_is_known_without_a_leader_has_its_age(void **state) {
 }
 
 static void a_page_of_jobs_says_where_the_next_one_begins(void **state) {
-        Argosy__Response__JobRow row = ARGOSY__RESPONSE__JOB_ROW__INIT, *rows[] = {&row};
+        Argosy__Response__JobRow row = JOB_ROW_OF(.job = 18), *rows[] = {&row};
         _cleanup_free_ char *more = NULL, *last = NULL, *begin = NULL;
         char page[HTTP_PAGE_SIZE];
         Argosy__Response__Jobs jobs = MESSAGE_OF(response__jobs, .rows = rows, .n_rows = 1, .before = 17);
         Argosy__Response r = RESPONSE_OF(JOBS, jobs, &jobs);
 
-        row.job = 18;
         HttpPart part = packed(&r);
         HttpBody *b = body_of("/v1/jobs", &part, 1);
         assert_true(http_body_next(b, page));

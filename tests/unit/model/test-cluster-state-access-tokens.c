@@ -61,13 +61,13 @@ static void revoke_token(ClusterState *s, const char *id) {
 }
 
 static void use(ClusterState *s, const char *id, uint64_t at_us) {
-        Argosy__LogOp__AccessTokenUse use = ARGOSY__LOG_OP__ACCESS_TOKEN_USE__INIT, *uses[] = {&use};
+        Argosy__LogOp__AccessTokenUse use = MESSAGE_OF(log_op__access_token_use, .id = (char *) id,
+                                                       .at_us = at_us),
+                                      *uses[] = {&use};
         Argosy__LogOp__AccessTokenUses all =
                 MESSAGE_OF(log_op__access_token_uses, .uses = uses, .n_uses = 1);
         Batch b = {0};
 
-        use.id = (char *) id;
-        use.at_us = at_us;
         batch_op(&b, ARGOSY__LOG_OP__OP_ACCESS_TOKEN_USES)->access_token_uses = &all;
         apply_now(s, &b);
 }

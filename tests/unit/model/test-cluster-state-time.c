@@ -63,12 +63,10 @@ static uint64_t put_job(ClusterState *s, Argosy__JobState state) {
 
 static void end_job(ClusterState *s, uint64_t number) {
         Batch b = {};
-        Argosy__JobRecord end = ARGOSY__JOB_RECORD__INIT, *all[] = {&end};
+        Argosy__JobRecord end = JOB_RECORD_OF(.number = number, .state = DONE, .ended_us = now_us),
+                          *all[] = {&end};
         Argosy__LogOp__JobEnds ends = MESSAGE_OF(log_op__job_ends, .ends = all, .n_ends = 1);
 
-        end.number = number;
-        end.state = DONE;
-        end.ended_us = now_us;
         batch_op(&b, ARGOSY__LOG_OP__OP_JOB_ENDS)->job_ends = &ends;
         commit(s, &b);
 }

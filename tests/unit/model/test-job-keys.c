@@ -144,12 +144,11 @@ static void begin_in_parts(ClusterState *s, uint64_t number) {
 }
 
 static void end_job(ClusterState *s, uint64_t number) {
-        Argosy__JobRecord end = ARGOSY__JOB_RECORD__INIT, *pointer = &end;
+        Argosy__JobRecord end = JOB_RECORD_OF(.number = number, .state = ARGOSY__JOB_STATE__JOB_FAILED),
+                          *pointer = &end;
         Batch b = {};
         Argosy__LogOp__JobEnds ends = MESSAGE_OF(log_op__job_ends, .ends = &pointer, .n_ends = 1);
 
-        end.number = number;
-        end.state = ARGOSY__JOB_STATE__JOB_FAILED;
         batch_op(&b, ARGOSY__LOG_OP__OP_JOB_ENDS)->job_ends = &ends;
         apply(s, &b);
 }

@@ -15,19 +15,14 @@ static void is(Json *j, const char *text) {
 }
 
 static void of_a_unit_of_a_job_it_is_said_how_it_ended_and_how_it_is(void **state) {
-        Argosy__Response__JobUnitRow u = ARGOSY__RESPONSE__JOB_UNIT_ROW__INIT;
+        Argosy__Response__JobUnitRow u =
+                JOB_UNIT_ROW_OF(.unit = (char *) "a.service", .rev = (char *) "0123",
+                                .desired = (char *) "launched", .end = (char *) "overtaken",
+                                .end_message = (char *) "by job 18", .node = (char *) "n2",
+                                .now = (char *) "changed since", .message = (char *) "by job 19",
+                                .revision = 41, .by = 18);
         Json j = {};
 
-        u.unit = (char *) "a.service";
-        u.rev = (char *) "0123";
-        u.desired = (char *) "launched";
-        u.end = (char *) "overtaken";
-        u.end_message = (char *) "by job 18";
-        u.node = (char *) "n2";
-        u.now = (char *) "changed since";
-        u.message = (char *) "by job 19";
-        u.revision = 41;
-        u.by = 18;
         u.rev_after = (char *) "89ab"; // which a history tells, not this
         job_unit_json(&u, &j);
         is(&j, "{\"unit\":\"a.service\",\"rev\":\"0123\",\"desired\":\"launched\",\"end\":\"overtaken\","

@@ -84,12 +84,10 @@ static void go_on(ClusterState *s, uint64_t number, const char *unit, Argosy__Jo
 }
 
 static void end(ClusterState *s, uint64_t number, Argosy__JobState state) {
-        Argosy__JobRecord record = ARGOSY__JOB_RECORD__INIT, *records = &record;
+        Argosy__JobRecord record = JOB_RECORD_OF(.number = number, .state = state), *records = &record;
         Batch b = {};
         Argosy__LogOp__JobEnds ends = MESSAGE_OF(log_op__job_ends, .ends = &records, .n_ends = 1);
 
-        record.number = number;
-        record.state = state;
         batch_op(&b, ARGOSY__LOG_OP__OP_JOB_ENDS)->job_ends = &ends;
         apply(s, &b);
         cluster_state_drop_dirty(s);

@@ -228,14 +228,14 @@ static bool is_reply_of(size_t n, const uint8_t key[static 2]) {
 }
 
 static void what_went_wrong_is_heard(void **state) {
-        Argosy__HelperReply sent = ARGOSY__HELPER_REPLY__INIT, *received;
+        Argosy__HelperReply sent = HELPER_REPLY_OF(.error = -EACCES,
+                                                   .why = (char *) "cannot become the user: not permitted"),
+                            *received;
         Argosy__HelperResult result = MESSAGE_OF(helper_result,
                                                  .foreign = (char *) "/etc/systemd/system/web.service"),
                              *results[] = {&result};
         uint8_t bytes[128];
 
-        sent.error = -EACCES;
-        sent.why = (char *) "cannot become the user: not permitted";
         sent.results = results;
         sent.n_results = 1;
         assert_true(argosy__helper_reply__get_packed_size(&sent) <= sizeof(bytes));

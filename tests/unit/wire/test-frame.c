@@ -10,11 +10,11 @@ static size_t len;
 
 static void a_frame_is_its_length_and_its_message(void **state) {
         Argosy__ToVoter__Beat beat = MESSAGE_OF(to_voter__beat, .seq = 5);
-        Argosy__ToVoter message = ARGOSY__TO_VOTER__INIT, *back;
+        Argosy__ToVoter message =
+                                MESSAGE_OF(to_voter, .msg_case = ARGOSY__TO_VOTER__MSG_BEAT, .beat = &beat),
+                        *back;
         _cleanup_buf_ Buf out = {};
 
-        message.msg_case = ARGOSY__TO_VOTER__MSG_BEAT;
-        message.beat = &beat;
         assert_int_equal(frame_append(&out, &message.base, 4), 0);
         assert_int_equal(out.len, 8);
         assert_memory_equal(out.data, "\0\0\0\4\x1a\2\x08\5", 8);

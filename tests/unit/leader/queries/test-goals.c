@@ -15,10 +15,10 @@
 RIG_OF(3)
 
 static RigAnswer *wait_for(Argosy__UnitGoal goal, const char *name) {
-        Argosy__Request__Wait__Item item = ARGOSY__REQUEST__WAIT__ITEM__INIT, *items[] = {&item};
+        Argosy__Request__Wait__Item item = MESSAGE_OF(request__wait__item, .name = (char *) name),
+                                    *items[] = {&item};
         Argosy__Request__Wait wait = MESSAGE_OF(request__wait, .items = items, .n_items = 1, .goal = goal);
 
-        item.name = (char *) name;
         return rig_ask_and_settle(&g, A_REQUEST(WAIT, wait, &wait));
 }
 

@@ -13,14 +13,13 @@
 
 // The same for a client of another host.
 static void forward_list(uint32_t host, uint64_t id) {
-        Argosy__ToVoter m = ARGOSY__TO_VOTER__INIT, *copy;
+        Argosy__ToVoter m = MESSAGE_OF(to_voter, .msg_case = ARGOSY__TO_VOTER__MSG_FORWARD), *copy;
         Argosy__Request__ListUnits list = MESSAGE_OF(request__list_units, .parts = true);
         Argosy__Request request = REQUEST_OF(LIST_UNITS, list_units, &list);
         Argosy__Author author = author_of_host(host);
         Argosy__ToVoter__Forward f =
                 MESSAGE_OF(to_voter__forward, .id = id, .request = &request, .author = &author);
 
-        m.msg_case = ARGOSY__TO_VOTER__MSG_FORWARD;
         m.forward = &f;
         copy = message_copy(&m);
         leader_on_message(g.leader, host, copy);

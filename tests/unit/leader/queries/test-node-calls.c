@@ -190,12 +190,13 @@ static void who_asks_no_more_may_ask_again(void **state) {
 
 static RigAnswer *ask_verify(const char *name, size_t n, const char *node) {
         enum { FILES_MAX = 40 };
-        Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files[FILES_MAX];
+        Argosy__NamedFile file = NAMED_FILE_OF(.name = (char *) name,
+                                               .content = (ProtobufCBinaryData){.data = (uint8_t *) SERVICE,
+                                                                                .len = strlen(SERVICE)}),
+                          *files[FILES_MAX];
         Argosy__Request__Verify m = ARGOSY__REQUEST__VERIFY__INIT;
         Argosy__Request request = REQUEST_OF(VERIFY, verify, &m);
 
-        file.name = (char *) name;
-        file.content = (ProtobufCBinaryData){.data = (uint8_t *) SERVICE, .len = strlen(SERVICE)};
         for (size_t i = 0; i < n; i++)
                 files[i] = &file;
         m.files = files;

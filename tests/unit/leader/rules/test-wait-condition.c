@@ -180,11 +180,10 @@ static void only_what_was_there_is_said_to_be_destroyed(void **state) {
 }
 
 static void a_start_of_which_nobody_can_tell_the_end_fails(void **state) {
-        Argosy__Outcome outcome = ARGOSY__OUTCOME__INIT, *outcomes[] = {&outcome};
+        Argosy__Outcome outcome = OUTCOME_OF(.kind = ARGOSY__OUTCOME__KIND__UNKNOWN, .start_rev = 10),
+                        *outcomes[] = {&outcome};
         WaitVerdict v;
 
-        outcome.kind = ARGOSY__OUTCOME__KIND__UNKNOWN;
-        outcome.start_rev = 10;
         record.outcomes = outcomes;
         record.n_outcomes = 1;
         nodes[0].active = INACTIVE;
@@ -199,11 +198,10 @@ static void a_start_of_which_nobody_can_tell_the_end_fails(void **state) {
 }
 
 static void a_start_that_never_began_says_what_the_node_says(void **state) {
-        Argosy__Outcome outcome = ARGOSY__OUTCOME__INIT, *outcomes[] = {&outcome};
+        Argosy__Outcome outcome = MESSAGE_OF(outcome, .kind = ARGOSY__OUTCOME__KIND__FAILED,
+                                             .result = "dependency", .start_rev = 10),
+                        *outcomes[] = {&outcome};
 
-        outcome.kind = ARGOSY__OUTCOME__KIND__FAILED;
-        outcome.result = "dependency";
-        outcome.start_rev = 10;
         record.outcomes = outcomes;
         record.n_outcomes = 1;
         nodes[0].active = INACTIVE;

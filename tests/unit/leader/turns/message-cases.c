@@ -208,11 +208,11 @@ static void names_are_admitted(void) {
 }
 
 static void node_is_down(void) {
-        Argosy__NodeReport node = ARGOSY__NODE_REPORT__INIT, *nodes = &node;
+        Argosy__NodeReport node = MESSAGE_OF(node_report, .manager = (char *) "system",
+                                             .reason = (char *) "it does not answer"),
+                           *nodes = &node;
         Argosy__ToVoter__NodeReports m = MESSAGE_OF(to_voter__node_reports, .nodes = &nodes, .n_nodes = 1);
 
-        node.manager = (char *) "system";
-        node.reason = (char *) "it does not answer";
         send_message(HOST, ARGOSY__TO_VOTER__MSG_NODE_REPORTS, &m);
         node.reason = (char *) "";
         send_message(HOST, ARGOSY__TO_VOTER__MSG_NODE_REPORTS, &m);

@@ -72,13 +72,14 @@ static void on_answered(PendingRequest *t, Node *n, const Argosy__ToVoter__Image
                 pin->silent = pin->asked[--pin->n_asked];
         if (!answer || answer->here) { // another one is asked
                 free(pin->here);
-                pin->here = answer ? strdup(answer->error) : NULL;
+                pin->here = answer ? str_printf("%s: %s", n->name, answer->error) : NULL;
                 return;
         }
         if (content_image_digest_is_valid(answer->digest))
                 memcpy(pin->digest, answer->digest, CONTENT_IMAGE_DIGEST_SIZE);
         else
-                pin->why = strdup(*answer->error ? answer->error : "what it answers is no digest");
+                pin->why = str_printf("%s: %s", n->name,
+                                      *answer->error ? answer->error : "what it answers is no digest");
 }
 
 static int fail(ImagePin *pin, char *why) {

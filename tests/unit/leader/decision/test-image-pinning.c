@@ -189,7 +189,8 @@ static void what_the_registry_says_refuses_the_request(void **state) {
         const Argosy__Response *r = change(START, "web.service", IMAGE, false);
         assert_int_equal(r->status, EIO);
         assert_non_null(strstr(r->message, "reg.example/web:1 of web.service"));
-        assert_non_null(strstr(r->message, "manifest unknown"));
+        assert_non_null(strstr(r->message, ": manifest unknown"));
+        assert_non_null(strstr(r->message, "digest: n")); // the host that has asked
         assert_null(rig_record(&g, "web.service"));
         assert_int_equal(registry.n, 1);
 }

@@ -6062,7 +6062,7 @@ FAULTS = [
     Fault("two-files-of-a-network-in-an-entry", "src/leader/decision/decision.c",
           "        if (n && !streq(n->unit, unit) && batch_builder_has_unit(&d->batch, n->unit))",
           "        if (false && unit)",
-          "leader/request-networks: one_of_two_at_once_is_refused"),
+          "leader/request-networks: two_that_come_with_two_files_are_not_both_taken"),
     Fault("refused-sharer-keeps-its-network", "src/leader/changes/request-networks.c",
           "        if (r != 0 && (r != 1 || s->result->status != 0 || s->p->ops->aim))",
           "        if (r != 0)",

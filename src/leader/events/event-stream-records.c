@@ -271,15 +271,28 @@ static void follow_row(Leader *l, RecordObject *o, EventDraft *d, bool has_chang
                 event_stream_tell_roles(l, d);
 }
 
-void event_tables_mark(Leader *l, Argosy__EventKind kind, const char *name) {
-        for (size_t i = 0; i < EVENT_TABLES; i++) {
-                RecordObject *o = infos[i].kind == kind
-                                          ? map_find_str(&l->events->tables->tables[i].objects, name)
-                                          : NULL;
+static RecordObject *find_object(const Leader *l, Argosy__EventKind kind, const char *name) {
+        for (size_t i = 0; i < EVENT_TABLES; i++)
+                if (infos[i].kind == kind)
+                        return map_find_str(&l->events->tables->tables[i].objects, name);
+        return NULL;
+}
 
-                if (o)
-                        event_mark(l, &o->event);
+void event_tables_mark(Leader *l, Argosy__EventKind kind, const char *name) {
+        RecordObject *o = find_object(l, kind, name);
+
+        if (o)
+                event_mark(l, &o->event);
+}
+
+bool event_tables_have_again(Leader *l, Argosy__EventKind kind, const char *name, unsigned role) {
+        RecordObject *o = find_object(l, kind, name);
+
+        if (o && o->event.role != role) { // of a rollout
+                o->event.role = role;
+                event_mark(l, &o->event);
         }
+        return o;
 }
 
 void event_tables_on_marked(Leader *l, RecordObject *o) {

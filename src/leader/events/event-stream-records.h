@@ -43,4 +43,7 @@ bool event_tables_have(Argosy__EventKind kind);
 int event_draft_record(Leader *l, const RecordObject *o, EventDraft *d);
 // Of a row of that name, if there is one, something else may have changed than its table: whose it is.
 void event_tables_mark(Leader *l, Argosy__EventKind kind, const char *name);
+// Whether a row that was gone, and then was of `role` (event-stream-roles.h), is there again. It has been
+// told anew, and those who may see it no more are told so.
+bool event_tables_have_again(Leader *l, Argosy__EventKind kind, const char *name, unsigned role);
 void event_tables_on_marked(Leader *l, RecordObject *o);

@@ -338,6 +338,12 @@ static void drain_gone(Leader *l, GoneObject *g) {
                 gone_object_free(g);
                 return;
         }
+        // A row is told in the turn in which it is there again, which may be before this turn.
+        if (event_tables_have_again(l, (Argosy__EventKind) g->event.kind, g->name, g->event.role)) {
+                event_stream_leave_order(l, &g->event);
+                gone_object_free(g);
+                return;
+        }
         if (g->event.kind == ARGOSY__EVENT_KIND__EVENT_UNIT)
                 event_roles_mark_group(l, g->name);
         news = l->event_news.kept && tell_content_gone(l, g);

@@ -109,6 +109,41 @@ static void a_pool_is_told_of_and_a_host_that_changes_is_no_news_of_it(void **st
         asked_forget(&a);
 }
 
+// Its end waits for its turn behind the units, and it has been told anew by then.
+static void a_pool_that_comes_again_while_much_is_to_be_told_is_there(void **state) {
+        char *names[] = {"kv@1.service", "kv@2.service", "kv@3.service", "kv@4.service"},
+             *hosts[] = {"n2"};
+        uint64_t id[2] = {77, 77};
+        Argosy__Request__Change restart = MESSAGE_OF(
+                request__change, .id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)},
+                .verb = ARGOSY__VERB__VERB_RESTART, .names = names, .n_names = ELEMENTSOF(names));
+        Argosy__Request__PoolChange remove =
+                                            MESSAGE_OF(request__pool_change, .name = (char *) "fast",
+                                                       .remove = true),
+                                    set = MESSAGE_OF(request__pool_change, .name = (char *) "fast",
+                                                     .hosts = hosts, .n_hosts = 1);
+        Asked a = {.kind = ARGOSY__EVENT_KIND__EVENT_POOL};
+        bool is_there = false;
+
+        (void) rig_change_many(&g, ARGOSY__VERB__VERB_START, "kv", ELEMENTSOF(names),
+                               "[Service]\nExecStart=/bin/sleep 1000\n");
+        set_pool("fast", "n2", false);
+        rig_pass_ms(&g, 3000);
+        g.leader->limits.event_marks = g.leader->limits.event_rows = 1;
+        (void) rig_ask(&g, A_REQUEST(CHANGE, change, &restart));
+        (void) rig_ask(&g, A_REQUEST(POOL_CHANGE, pool_change, &remove));
+        rig_turns(&g, 2);
+        assert_null(cluster_state_find_pool(g.state, "fast"));
+        (void) rig_ask(&g, A_REQUEST(POOL_CHANGE, pool_change, &set));
+        rig_settle(&g);
+        while (asked_pull(&g, &a))
+                for (size_t i = 0; i < a.n; i++)
+                        if (a.events[i]->kind == ARGOSY__EVENT_KIND__EVENT_POOL)
+                                is_there = !a.events[i]->gone;
+        assert_true(is_there);
+        asked_forget(&a);
+}
+
 static void a_right_is_told_of_as_it_is_given(void **state) {
         Asked a;
 
@@ -356,6 +391,7 @@ static void an_update_of_units_that_match_is_told_to_who_asks_for_them(void **st
 RUN_TESTS(
         TEST(a_role_is_told_of_when_it_is_made_changed_and_removed),
         TEST(a_pool_is_told_of_and_a_host_that_changes_is_no_news_of_it),
+        TEST(a_pool_that_comes_again_while_much_is_to_be_told_is_there),
         TEST(a_right_is_told_of_as_it_is_given),
         TEST(an_update_has_its_own_story),
         TEST(a_drain_is_told_of_until_the_node_is_open_again),

@@ -21,3 +21,8 @@
 // status.
 int manager_helper_main(int argc, char **argv);
 
+// What `write` does once it has become somebody: in BASE/systemd/BELOW, which must be the owner's, requests
+// until the link is closed. Returns an exit status. A fake helper of tests does the same.
+int manager_helper_write(const char *base, const char *below, uid_t owner, const char *const *search_dirs);
+// The mode `look`: searches the directories for names.
+int manager_helper_search(const char *const *search_dirs);

@@ -168,10 +168,7 @@ static int answer_write(const Argosy__HelperRequest *q, void *data) {
         return failed < 0 ? failed : r;
 }
 
-// What `write` does once it has become somebody: in BASE/systemd/BELOW, which must be the owner's, requests
-// until the link is closed. Returns an exit status.
-static int manager_helper_write(const char *base, const char *below, uid_t owner,
-                                const char *const *search_dirs) {
+int manager_helper_write(const char *base, const char *below, uid_t owner, const char *const *search_dirs) {
         _cleanup_(helper_files_done) HelperFiles files = {
                 .base = base, .below = below, .owner = owner, .search_dirs = search_dirs};
 
@@ -192,8 +189,7 @@ static int answer_search(const Argosy__HelperRequest *q, void *data) {
         return send_reply(&reply);
 }
 
-// The mode `look`: searches the directories for names.
-static int manager_helper_search(const char *const *search_dirs) {
+int manager_helper_search(const char *const *search_dirs) {
         return serve_requests(answer_search, (void *) search_dirs);
 }
 

@@ -223,6 +223,23 @@ static bool any_refused(void) {
         return false;
 }
 
+// The record of the next leader's own job may have taken the place of the oldest ones.
+static void leave_out_what_is_not_kept(Lines *lines) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < lines->n; i++) {
+                uint64_t job;
+
+                if (sscanf(lines->list[i], "job %" SCNu64 " ", &job) == 1 &&
+                    cluster_state_job_state(world.rig.state, job) == ARGOSY__JOB_STATE__JOB_UNKNOWN)
+                        continue;
+                if (n < i)
+                        memcpy(lines->list[n], lines->list[i], LINE_SIZE);
+                n++;
+        }
+        lines->n = n;
+}
+
 void next_on_finish(void) {
         Lines *before = calloc(1, sizeof(*before)), *after = calloc(1, sizeof(*after));
         uint64_t last_job = cluster_state_last_job(world.rig.state),
@@ -237,6 +254,7 @@ void next_on_finish(void) {
         rig_pass_ms(&world.rig, 2 * asks.swarm.lease_ms);
         rig_settle(&world.rig);
         ask_all(after, last_job);
+        leave_out_what_is_not_kept(before);
         // One that failed is counted anew, and may be started again elsewhere: then there is nothing to
         // compare.
         if (cluster_state_revision(world.rig.state) == revision && !any_refused()) {

@@ -230,6 +230,24 @@ static unsigned count_on_way(unsigned of, bool takes_down) {
         return n;
 }
 
+static bool has_network(const Hash *spec) {
+        const WorldContent *c = world_content_find(spec->bytes);
+
+        return c && c->own > 0;
+}
+
+// Those of its group beside it that share its network: they go down together with it, however many these
+// are.
+static unsigned count_sharers(const struct LogTouched *t) {
+        unsigned n = 0;
+
+        for (unsigned k = 0; has_network(&t->after.spec) && k < asks.n_units; k++)
+                n += k != t->unit && is_of_group(t->unit, k) && !is_well(k) &&
+                     log_truth.units_before[k].node == t->before.node &&
+                     has_network(&log_truth.units[k].spec);
+        return n;
+}
+
 // Another one that is down by the leader's hand, for people.
 static const char *another(unsigned of) {
         for (unsigned k = 0; k < asks.n_units; k++)
@@ -247,7 +265,7 @@ static void take(unsigned i, bool by_rollout, uint64_t health_us) {
 }
 
 static void one_turn(const struct LogTouched *t, const LogRollout *o, bool takes_down) {
-        unsigned n = count_on_way(t->unit, takes_down), max = max_of_rollout(o, t->unit);
+        unsigned n = count_on_way(t->unit, takes_down), max = max_of_rollout(o, t->unit) + count_sharers(t);
 
         if (count_wanted(t->unit) > 1)
                 check_says("budgets-are-kept");

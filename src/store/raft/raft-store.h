@@ -64,6 +64,7 @@
 //   27 who has taken a snapshot since it was heard goes on   raft-disk.c                   store/repeat
 //   28 the newest snapshot is the one that is read           snapshot-files.c, raft-store.c
 //                                                            store/numbers
+//   29 a log that was opened without room finds some later   raft-submit.c                 store/room
 
 #include <raft.h>
 #include <raft/uv.h>

@@ -285,9 +285,34 @@ static void give_held_batches(RaftStore *s) {
         }
 }
 
+// Guard 29. libraft makes the next segments when it opens the log, and then whenever it begins one. If it
+// could make none at first (the disk was full, or failed), the only voter takes nothing for want of room, so
+// none is begun, and none is made when there is room. A barrier that asks for no room begins one; on a full
+// disk it waits there, as entries do, and raft-disk.c sees to it.
+static void begin_segment(RaftStore *s) {
+        unsigned short room = s->raft.capacity_threshold;
+        Barrier *b;
+
+        if (raft_state(&s->raft) != RAFT_LEADER || s->io.capacity > 0 ||
+            s->raft.last_stored < raft_last_index(&s->raft))
+                return;
+        b = malloc(sizeof(*b));
+        if (!b)
+                raft_store_fatal(s, "out of memory");
+        *b = (Barrier){.barrier.data = b};
+        list_init(&b->waiting);
+        raft_set_capacity_threshold(&s->raft, 0);
+        s->inside = true;
+        if (raft_barrier(&s->raft, &b->barrier, on_barrier_done) != 0)
+                free(b);
+        s->inside = false;
+        raft_set_capacity_threshold(&s->raft, room);
+}
+
 void raft_store_refresh_requests(RaftStore *s, uint64_t now_ms) {
         bool waits;
 
+        begin_segment(s);
         finish_what_is_over(s, &s->held);
         give_held_batches(s);
         if (s->barriers_held) {

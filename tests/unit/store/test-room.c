@@ -5,10 +5,22 @@
 
 #include "test.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 
+#include "macro.h"
 #include "raft-store.h"
 #include "store-cluster.h"
+
+// What libraft calls to make a segment.
+static _Atomic bool no_segments;
+int allocate_segment(int fd, off_t offset, off_t len) __asm__("posix_fallocate");
+_public_ int allocate_segment(int fd, off_t offset, off_t len) {
+        if (no_segments && len >= 1024 * 1024)
+                return EIO;
+        return posix_fallocate64(fd, offset, len);
+}
 
 static bool asks_for_it(void *userdata) {
         const RaftStore *s = raft_store(((StoreNode *) userdata)->store);
@@ -197,7 +209,23 @@ static void who_is_refused_may_ask_again_or_end_it(void **state) {
         n->store = NULL;
 }
 
+// libraft makes the next segments when the log is opened, and then whenever one is begun. If it could make
+// none at first, it takes nothing for want of room, so none is begun.
+static void guard_29_a_log_that_was_opened_without_room_takes_batches_when_there_is_some(void **state) {
+        _cleanup_(store_cluster_freep) StoreCluster *c = store_cluster_of(1);
+        StoreNode *n = &c->servers[0].node;
+
+        store_cluster_write(c, 1, 100);
+        store_node_close(n);
+        no_segments = true;
+        store_node_open(n, false, NULL, NULL);
+        no_segments = false;
+        store_node_wait_leader(n);
+        assert_int_equal(store_node_submit(n, "a", 1).outcome, STORE_COMMITTED);
+}
+
 RUN_TESTS(
+        cmocka_unit_test(guard_29_a_log_that_was_opened_without_room_takes_batches_when_there_is_some),
         cmocka_unit_test(guard_21_what_finds_no_room_for_a_moment_is_taken_later),
         cmocka_unit_test(what_comes_later_does_not_overtake),
         cmocka_unit_test(what_finds_no_room_for_seconds_is_refused_and_the_next_at_once),

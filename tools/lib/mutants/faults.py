@@ -2113,6 +2113,10 @@ FAULTS = [
           "r = log_marker_remove(s->dir, TRUNCATION_MARKER);",
           "r = 0;",
           "store/numbers: guard_20_a_truncation_of_many_segments_is_finished"),
+    Fault("opened-without-room-and-never-any-again", "src/store/raft/raft-submit.c",  # guard 29
+          "        begin_segment(s);",
+          "",
+          "store/room: guard_29_a_log_that_was_opened_without_room_takes_batches_when_there_is_some"),
     Fault("damaged-snapshot-passed-over", "src/store/raft/snapshot-files.c",  # guard 28
           "if (r == -EFBIG || (r == 0 && !is_whole(&b)))",
           "if (false)",

@@ -293,7 +293,8 @@ static void begin_segment(RaftStore *s) {
         unsigned short room = s->raft.capacity_threshold;
         Barrier *b;
 
-        if (raft_state(&s->raft) != RAFT_LEADER || s->io.capacity > 0 ||
+        // not before it is known to lead: that waits until what it has is applied
+        if (raft_store_takes_requests(s) < 0 || s->io.capacity > 0 ||
             s->raft.last_stored < raft_last_index(&s->raft))
                 return;
         b = malloc(sizeof(*b));

@@ -3,12 +3,14 @@
 
 // Help with protobuf-c's messages.
 
+#include <stdarg.h>
 #include <stdbool.h>
 
 #include <protobuf-c/protobuf-c.h>
 #include <uv.h>
 
 #include "arena.h"
+#include "macro.h"
 
 // A deep copy, to be freed like an unpacked message. NULL: out of memory.
 void *message_copy(const void *message);
@@ -32,3 +34,8 @@ int message_unpack(const ProtobufCMessageDescriptor *type, const void *data, siz
 // be taken.
 int message_unpack_in(Arena *a, const ProtobufCMessageDescriptor *type, const void *data, size_t len,
                       void **ret);
+
+// Replaces a string field of a message by a copy. NULL counts as "". -ENOMEM leaves it as it was.
+int field_set(char **field, const char *value);
+int field_printf(char **field, const char *format, ...) _printf_(2, 3);
+int field_vprintf(char **field, const char *format, va_list ap) _printf_(2, 0);

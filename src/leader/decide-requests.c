@@ -240,6 +240,11 @@ static bool may_begin(Leader *l, const PendingRequest *t, const Handler *h) {
         return !h->may_begin || h->may_begin(l, t);
 }
 
+// Whether others have it ask nodes, and these have not answered.
+static bool waits_for_nodes(PendingRequest *t) {
+        return t->works && (image_pinning_waits(t) || container_check_waits(t) || image_pulls_wait(t));
+}
+
 void decide_requests(Decision *d) {
         Leader *l = d->leader;
         bool more = true;
@@ -250,8 +255,7 @@ void decide_requests(Decision *d) {
                 const Handler *h = handler_find(t->request->what_case); // never NULL: it was taken on
                 size_t n_units = units_of(t, h);
 
-                if (!may_begin(l, t, h) || image_pinning_waits(t) || container_check_waits(t) ||
-                    image_pulls_wait(t))
+                if (!may_begin(l, t, h) || waits_for_nodes(t))
                         continue; // goes on when one of its author has ended, or what it waits for is over
                 if (!batch_builder_takes_request(&d->batch, n_units) || !has_time(d, n_units))
                         break;

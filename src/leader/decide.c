@@ -480,6 +480,10 @@ static const DecideStep steps[] = {
         {WHEN(DUE_LIST(jobs_ended)), decide_open_jobs},
 };
 
+static size_t next_step(const Leader *l, size_t from) {
+        return due_step(l, steps, sizeof(*steps), ELEMENTSOF(steps), from);
+}
+
 static int take_step(Decision *d, const DecideStep *s) {
         int r;
 
@@ -493,9 +497,9 @@ static int take_step(Decision *d, const DecideStep *s) {
 static int take_steps(Decision *d, bool paused) {
         int r = 0;
 
-        for (const DecideStep *s = steps; r >= 0 && s < steps + ELEMENTSOF(steps); s++)
-                if ((!paused || s->always) && due_when(d->leader, &s->when))
-                        r = take_step(d, s);
+        for (size_t i = 0; r >= 0 && (i = next_step(d->leader, i)) < ELEMENTSOF(steps); i++)
+                if (!paused || steps[i].always)
+                        r = take_step(d, &steps[i]);
         return r;
 }
 
@@ -508,13 +512,36 @@ static size_t units_of_entry(const Leader *l) {
         return author_turns_are_empty(&l->queue) ? all : (all + 1) / 2;
 }
 
-// What the entry before has left, of which nothing came: the log may not even have taken it.
-static void forget_admitted(Leader *l) {
+// What the entry before may have left, of which nothing came: the log may not even have taken it.
+typedef struct LeftStep {
+        DueWhen when;
+        void (*settle)(Leader *l);
+} LeftStep;
+
+static void settle_rebalance(Leader *l) {
         rebalance_job_landed(l, false);
+}
+
+static void settle_open_jobs(Leader *l) {
         open_jobs_landed(l, false);
+}
+
+static void settle_own_jobs(Leader *l) {
         own_jobs_landed(l, false);
-        held_limits_settle(l);
-        author_jobs_settle(l);
+}
+
+static const LeftStep left_steps[] = {
+        {WHEN(DUE_SET(rebalance_job)), settle_rebalance},
+        {WHEN(DUE_LIST(jobs_flying)), settle_open_jobs},
+        {WHEN(DUE_SET(own_leads_flying), MARKED_HOSTS(HOST_NEWS_FLYING), DUE_SET(n_own_moves)),
+         settle_own_jobs},
+        {WHEN(DUE_SET(n_held_admitted)), held_limits_settle},
+        {WHEN(DUE_LIST(authors_admitted)), author_jobs_settle},
+        {MARKED(DUE_ENQUEUED), decide_pending_anew},
+};
+
+static size_t next_left(const Leader *l, size_t from) {
+        return due_step(l, left_steps, sizeof(*left_steps), ELEMENTSOF(left_steps), from);
 }
 
 static void decide(Leader *l) {
@@ -533,11 +560,12 @@ static void decide(Leader *l) {
                           .feature_level = cluster_state_feature_level(l->state)}};
         int r;
 
-        forget_admitted(l);
-        decide_pending_anew(l);
+        for (size_t i = 0; (i = next_left(l, i)) < ELEMENTSOF(left_steps); i++)
+                left_steps[i].settle(l);
         if (!decide_previews(&d))
                 return;
-        rebalance_answer(l, &d.scheduler);
+        if (l->rebalance_asked)
+                rebalance_answer(l, &d.scheduler);
         r = take_steps(&d, l->pause_us > leader_now(l));
         if (oom_check(r) == -EPROTONOSUPPORT)
                 log_error("Something was to be written into the log that is beyond the cluster's feature "
@@ -551,7 +579,8 @@ static void decide(Leader *l) {
                 leader_mark(l);
         }
         batch_builder_done(&d.batch);
-        scheduler_free(d.scheduler);
+        if (d.scheduler)
+                scheduler_free(d.scheduler);
         dependencies_done_all(&d.planned);
         decision_networks_done(&d);
 }
@@ -559,18 +588,11 @@ static void decide(Leader *l) {
 // Whether there may be something to decide, or left of the last entry.
 static bool is_due(const Leader *l) {
         static const DueWhen beside = {
-                DUE_ENQUEUED,
-                {DUE_SET(one_by_one), DUE_SET(preview), DUE_LIST(previews.waiting), DUE_SET(previews_had),
-                 DUE_SET(rebalance_asked)}};
-        static const DueWhen left = {
-                .members = {DUE_SET(rebalance_job), DUE_LIST(jobs_flying), DUE_SET(own_leads_flying),
-                            MARKED_HOSTS(HOST_NEWS_FLYING), DUE_SET(n_own_moves), DUE_SET(n_held_admitted),
-                            DUE_LIST(authors_admitted)}};
+                .members = {DUE_SET(one_by_one), DUE_SET(preview), DUE_LIST(previews.waiting),
+                            DUE_SET(previews_had), DUE_SET(rebalance_asked)}};
 
-        for (const DecideStep *s = steps; s < steps + ELEMENTSOF(steps); s++)
-                if (due_when(l, &s->when))
-                        return true;
-        return due_when(l, &beside) || due_when(l, &left);
+        return next_step(l, 0) < ELEMENTSOF(steps) || next_left(l, 0) < ELEMENTSOF(left_steps) ||
+               due_step(l, &beside, sizeof(beside), 1, 0) == 0;
 }
 
 void decide_next(Leader *l) {

@@ -59,10 +59,6 @@ void leader_on_authority(Leader *l) {
 
 // ------------------------------------------------------------------------------------------------ time
 
-static uint64_t earlier(uint64_t a, uint64_t b) {
-        return !a || (b && b < a) ? b : a;
-}
-
 // After a standstill messages that have arrived, such as beats, come behind the timers in the loop, so the
 // timer waits for one more round of the loop.
 static void on_timer(uv_timer_t *timer) {
@@ -80,7 +76,7 @@ static void on_timer(uv_timer_t *timer) {
 static void arm_timer(Leader *l) {
         uint64_t now = leader_now(l), due;
 
-        due = earlier(term_tables_next_deadline(l, now), l->pause_us > now ? l->pause_us : 0);
+        due = term_tables_next_deadline(l, now);
         if (!due || l->closing || !l->leading || (l->timer_due_us && l->timer_due_us <= due))
                 return;
         l->timer_due_us = due;

@@ -443,12 +443,10 @@ static const TurnStep with_authority[] = {
 
 // False: a walk has more.
 static bool take_steps(Leader *l, const TurnStep *steps, size_t n) {
-        for (const TurnStep *s = steps; s < steps + n; s++) {
-                if (!due_when(l, &s->when))
-                        continue;
-                if (s->step)
-                        s->step(l);
-                else if (!s->walk(l))
+        for (size_t i = 0; (i = due_step(l, steps, sizeof(*steps), n, i)) < n; i++) {
+                if (steps[i].step)
+                        steps[i].step(l);
+                else if (!steps[i].walk(l))
                         return false;
         }
         return true;

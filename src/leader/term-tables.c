@@ -60,13 +60,13 @@
 #include "waiters.h"
 
 typedef struct TermTable {
+        DueWhen when; // next_deadline() has one
         void (*begin)(Leader *l);
         void (*on_applied)(Leader *l);
         void (*on_time)(Leader *l);
         size_t due_us;     // where in Leader its deadline is; 0: it has none, or next_deadline() says it
         bool later;        // that one counts only as long as it is to come
         unsigned sets_due; // then: of LeaderDue; and it has no deadline any more
-        DueWhen when;      // it may have one
         uint64_t (*next_deadline)(const Leader *l);
         void (*let_go)(Leader *l);
         void (*retire)(Leader *l);
@@ -97,6 +97,7 @@ static const TermTable tables[] = {
         {.on_time = nodes_on_time, DUE_AT(drain_due_us), .retire = nodes_retire},
         {.on_time = voters_on_time, DUE_AT(voters_wait_us), .retire = voters_retire},
         {DUE_LATER(voters_pause_us)},
+        {DUE_LATER(pause_us)},
         {.begin = authorization_begin},
         {.begin = open_jobs_build_begin},
         {.begin = scheduler_open},
@@ -180,21 +181,23 @@ void term_tables_on_time(Leader *l) {
                 on_time(l, &tables[i]);
 }
 
-static uint64_t deadline_of(Leader *l, const TermTable *t, uint64_t now_us) {
-        if (t->due_us > 0)
-                return t->later && *deadline_at(l, t) <= now_us ? 0 : *deadline_at(l, t);
-        return t->next_deadline && due_when(l, &t->when) ? t->next_deadline(l) : 0;
+static size_t next_asked(const Leader *l, size_t from) {
+        return due_step(l, tables, sizeof(*tables), ELEMENTSOF(tables), from);
+}
+
+// Of two deadlines, of which 0 is none.
+static uint64_t earlier(uint64_t a, uint64_t b) {
+        return a == 0 || (b > 0 && b < a) ? b : a;
 }
 
 uint64_t term_tables_next_deadline(Leader *l, uint64_t now_us) {
         uint64_t first = lease_table_next(&l->leases);
 
-        for (size_t i = 0; i < ELEMENTSOF(tables); i++) {
-                uint64_t due_us = deadline_of(l, &tables[i], now_us);
-
-                if (due_us && (!first || due_us < first))
-                        first = due_us;
-        }
+        for (size_t i = 0; i < ELEMENTSOF(tables); i++)
+                if (tables[i].due_us > 0 && (!tables[i].later || *deadline_at(l, &tables[i]) > now_us))
+                        first = earlier(first, *deadline_at(l, &tables[i]));
+        for (size_t i = 0; (i = next_asked(l, i)) < ELEMENTSOF(tables); i++)
+                first = earlier(first, tables[i].next_deadline(l));
         return first;
 }
 

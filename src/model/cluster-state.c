@@ -96,6 +96,14 @@ uint64_t cluster_state_hosts_revision(const ClusterState *s) {
         return s->hosts_revision;
 }
 
+ClusterRevisions cluster_state_revisions(const ClusterState *s) {
+        return (ClusterRevisions){.hosts = s->hosts_revision,
+                                  .rollouts = cluster_state_rollouts_revision(s),
+                                  .roles = cluster_state_roles_revision(s),
+                                  .grants = cluster_state_grants_revision(s),
+                                  .queue = cluster_state_queue_revision(s)};
+}
+
 uint32_t cluster_state_feature_level(const ClusterState *s) {
         return s->cluster ? MAX_OF(s->cluster->feature_level, (uint32_t) FEATURE_BASE) : FEATURE_BASE;
 }

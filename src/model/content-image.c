@@ -109,14 +109,10 @@ static void take_pin(ContentImage *i, const char *pin) {
                 memcpy(i->digest, at + 1, CONTENT_IMAGE_DIGEST_SIZE);
 }
 
-int content_image_read(const char *unit, const void *content, size_t len, ContentImage *ret) {
+static int read_image(const char *unit, const void *content, size_t len, ContentImage *ret) {
         _cleanup_(lines_done) Lines lines = {};
-        int r;
+        int r = read_lines(content, len, &lines);
 
-        *ret = (ContentImage){};
-        if (!quadlet_is(content, len))
-                return 0;
-        r = read_lines(content, len, &lines);
         if (r < 0)
                 return r;
         ret->kind = kind_of(unit, &lines);
@@ -131,6 +127,11 @@ int content_image_read(const char *unit, const void *content, size_t len, Conten
         if (ret->kind == CONTENT_IMAGE_DIGEST_GIVEN)
                 str_copy(ret->digest, sizeof(ret->digest), strstr(ret->name, CONTENT_IMAGE_DIGEST));
         return 0;
+}
+
+int content_image_read(const char *unit, const void *content, size_t len, ContentImage *ret) {
+        *ret = (ContentImage){};
+        return quadlet_is(content, len) ? read_image(unit, content, len, ret) : 0;
 }
 
 int content_image_of(const char *unit, const void *content, size_t len, char **ret) {

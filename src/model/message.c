@@ -10,6 +10,7 @@
 #include "message.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -411,4 +412,38 @@ int message_unpack(const ProtobufCMessageDescriptor *type, const void *data, siz
 int message_unpack_in(Arena *a, const ProtobufCMessageDescriptor *type, const void *data, size_t len,
                       void **ret) {
         return unpack(a, type, data, len, ret);
+}
+
+// ------------------------------------------------------------------------------------------------ fields
+
+int field_set(char **field, const char *value) {
+        char *copy = value && *value ? strdup(value) : (char *) protobuf_c_empty_string;
+
+        if (!copy)
+                return -ENOMEM;
+        if (*field != protobuf_c_empty_string)
+                free(*field);
+        *field = copy;
+        return 0;
+}
+
+int field_vprintf(char **field, const char *format, va_list ap) {
+        char *text = NULL;
+
+        if (vasprintf(&text, format, ap) < 0)
+                return -ENOMEM;
+        if (*field != protobuf_c_empty_string)
+                free(*field);
+        *field = text;
+        return 0;
+}
+
+int field_printf(char **field, const char *format, ...) {
+        va_list ap;
+        int r;
+
+        va_start(ap, format);
+        r = field_vprintf(field, format, ap);
+        va_end(ap);
+        return r;
 }

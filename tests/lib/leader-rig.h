@@ -110,6 +110,7 @@ struct Rig {
         unsigned lease_ms, beat_ms;
         // what is true of all hosts and units is not looked for after each turn: they are too many
         bool unchecked;
+        bool steps_checked; // when all is settled two turns more have nothing to do, or both have
         uint64_t id; // of the last Change
         ProtobufCBinaryData *sent; // files that come with unit files which are handed in
         size_t n_sent;

@@ -6,7 +6,6 @@
 // mark names an object: marks of hosts, nodes and units are in view.
 
 #include <stddef.h>
-#include <string.h>
 
 #include "leader-core.h"
 
@@ -43,8 +42,9 @@ void leader_set_due(Leader *l, unsigned due); // of LeaderDue, one or more
 bool leader_is_due(const Leader *l, LeaderDue due);
 bool leader_take_due(Leader *l, LeaderDue due); // true: it was due; it is not now
 
-// When a pass has work. Whoever calls many of them looks at this first, so that a turn costs what there is
-// to do, and not how many passes there are. A pass that is called without work does nothing.
+// When a step of a turn has work. Whoever has many steps in a table looks at this first (due_step()), so
+// that a turn costs what there is to do, and not how many steps there are. What a step looks at to find work
+// has to be in its row, or it is not called. A step that is called without work does nothing.
 typedef struct DueMember {
         size_t at;   // of a member of Leader
         size_t size; // 0: it is a list, and there is work if that has members; else if it is not all zeroes
@@ -66,18 +66,6 @@ typedef struct DueWhen { // any of these
         {offsetof(Leader, member), \
          sizeof(DUE_TYPE(member)) + DUE_IF(sizeof(DUE_TYPE(member)) <= sizeof(uint64_t))}
 
-static inline bool due_member(const Leader *l, const DueMember *m) {
-        static const char zeroes[sizeof(uint64_t)];
-        const char *member = (const char *) l + m->at;
-
-        return m->size > 0 ? memcmp(member, zeroes, m->size) != 0
-                           : ((const ListNode *) member)->next != (const ListNode *) member;
-}
-
-static inline bool due_when(const Leader *l, const DueWhen *when) {
-        bool due = l->due & when->marks;
-
-        for (unsigned i = 0; !due && i < DUE_MEMBERS_MAX && when->members[i].at > 0; i++)
-                due = due_member(l, &when->members[i]);
-        return due;
-}
+// The first step at `from` or behind it that has work. Each of the `n` has `size` bytes and begins with its
+// DueWhen. n: none has.
+size_t due_step(const Leader *l, const void *steps, size_t size, size_t n, size_t from);

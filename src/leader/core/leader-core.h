@@ -224,6 +224,8 @@ struct Leader {
         uint64_t leads_us; // since when it leads
 
         unsigned due; // LeaderDue: core/due.c alone
+        // For tests: steps are called without work, too, unless marks alone say that they have any.
+        bool all_due;
         Walks walks;  // core/walks.c
 
         // ---- core: what time it is (turn.c alone)

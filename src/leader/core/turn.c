@@ -97,7 +97,7 @@ void leader_time_begin(Leader *l) {
 // ------------------------------------------------------------------------------------------------ the turn
 
 void leader_mark(Leader *l) {
-        if (!l->closing)
+        if (!l->closing && !l->drain.marked)
                 drain_mark(&l->drain);
 }
 

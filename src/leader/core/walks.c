@@ -18,7 +18,7 @@ static uint64_t cpu_us(const Leader *l) {
 }
 
 size_t walk_slice(const LeaderWalk *w, size_t whole) {
-        return walk_pace_slice(&w->pace, whole);
+        return w->pace.parts == 0 ? whole : walk_pace_slice(&w->pace, whole);
 }
 
 void walk_sliced(Leader *l, LeaderWalk *w, size_t left) {

@@ -197,7 +197,7 @@ int event_draft_content(Leader *l, const Unit *u, EventDraft *d) {
 
 int event_draft_state(Leader *l, const UnitOnNode *s, EventDraft *d) {
         const UnitEntry *e = cluster_state_find_unit(l->state, s->unit->name);
-        _cleanup_buf_ Buf notes = {};
+        char notes[UNIT_NOTES_SIZE];
         size_t since, note, restarts;
 
         event_draft_begin(d, ARGOSY__EVENT_KIND__EVENT_STATE);
@@ -211,18 +211,17 @@ int event_draft_state(Leader *l, const UnitOnNode *s, EventDraft *d) {
                 return EVENT_DRAFT_SET(d, s->unit->name, s->node->name, "-", "inactive", "dead");
         d->mismatch = scheduler_mismatches(l, s);
         d->older_secret = unit_older_secret(l, s->unit->name);
-        if (unit_on_node_add_notes(s, d->mismatch, d->older_secret, &notes) < 0 ||
-            event_draft_printf(d, &since, "%" PRIu64, unit_on_node_since_us(s)) < 0 ||
+        unit_on_node_notes(s, d->mismatch, d->older_secret, notes);
+        if (event_draft_printf(d, &since, "%" PRIu64, unit_on_node_since_us(s)) < 0 ||
             event_draft_printf(d, &restarts, "%" PRIu32, s->restarts) < 0 ||
-            (notes.len > 0 &&
-             event_draft_printf(d, &note, "%.*s", (int) notes.len, (const char *) notes.data) < 0))
+            (*notes && event_draft_printf(d, &note, "%s", notes) < 0))
                 return -ENOMEM;
         return EVENT_DRAFT_SET(d, s->unit->name, s->node->name, load_state_to_string(s->load),
                                active_state_to_string(s->active), unit_on_node_sub(s),
                                unit_on_node_result(s), unit_on_node_error(s),
                                s->down == ARGOSY__DOWN_CAUSE__DOWN_STOPPED ? "1" : "",
                                s->file_stale ? "1" : "", s->since_us > 0 ? event_draft_text(d, since) : "",
-                               notes.len > 0 ? event_draft_text(d, note) : "",
+                               *notes ? event_draft_text(d, note) : "",
                                s->restarts > 0 ? event_draft_text(d, restarts) : "", s->looping ? "1" : "");
 }
 

@@ -31,10 +31,11 @@ static void note_new_jobs(LogTrail *t, const ClusterState *s, bool begun) {
 void event_stream_on_applied(Leader *l, uint64_t index) {
         LogTrail *t = l->trail;
         bool begun = log_trail_on_entry(t, index);
+        ClusterRevisions now = cluster_state_revisions(l->state);
         uint64_t ended;
 
         for (size_t i = 0; i < EVENT_TABLES; i++)
-                log_trail_note_table(t, i, event_table_revision(i, l->state));
+                log_trail_note_table(t, i, event_table_revision(i, &now));
         note_new_jobs(t, l->state, begun);
         while ((ended = cluster_state_next_ended_job(l->state)) > 0) {
                 if (begun)

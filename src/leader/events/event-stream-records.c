@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -176,24 +177,21 @@ static int draft_queue(Leader *l, size_t i, EventDraft *d) {
 
 typedef struct TableInfo {
         Argosy__EventKind kind;
-        uint64_t (*revision)(const ClusterState *s);
+        size_t revision; // in ClusterRevisions
         size_t (*count)(const Leader *l);
         int (*draft)(Leader *l, size_t i, EventDraft *d);
 } TableInfo;
 
-// The host whose user it is for may get another name.
-static uint64_t revision_of_grants(const ClusterState *s) {
-        return cluster_state_grants_revision(s) + cluster_state_hosts_revision(s);
-}
+#define REVISION(table) offsetof(ClusterRevisions, table)
 
 // A change of a pool counts as one of hosts.
 static const TableInfo infos[EVENT_TABLES] = {
-        {ARGOSY__EVENT_KIND__EVENT_ROLLOUT, cluster_state_rollouts_revision, count_rollouts, draft_rollout},
-        {ARGOSY__EVENT_KIND__EVENT_ROLE, cluster_state_roles_revision, count_roles, draft_role},
-        {ARGOSY__EVENT_KIND__EVENT_POOL, cluster_state_hosts_revision, count_pools, draft_pool},
-        {ARGOSY__EVENT_KIND__EVENT_GRANT, revision_of_grants, count_grants, draft_grant},
-        {ARGOSY__EVENT_KIND__EVENT_RULE, cluster_state_queue_revision, count_rules, draft_rule},
-        {ARGOSY__EVENT_KIND__EVENT_QUEUE, cluster_state_queue_revision, count_queues, draft_queue},
+        {ARGOSY__EVENT_KIND__EVENT_ROLLOUT, REVISION(rollouts), count_rollouts, draft_rollout},
+        {ARGOSY__EVENT_KIND__EVENT_ROLE, REVISION(roles), count_roles, draft_role},
+        {ARGOSY__EVENT_KIND__EVENT_POOL, REVISION(hosts), count_pools, draft_pool},
+        {ARGOSY__EVENT_KIND__EVENT_GRANT, REVISION(grants), count_grants, draft_grant},
+        {ARGOSY__EVENT_KIND__EVENT_RULE, REVISION(queue), count_rules, draft_rule},
+        {ARGOSY__EVENT_KIND__EVENT_QUEUE, REVISION(queue), count_queues, draft_queue},
 };
 
 static const TableInfo *find_info(Argosy__EventKind kind) {
@@ -207,8 +205,11 @@ Argosy__EventKind event_table_kind(size_t table) {
         return infos[table].kind;
 }
 
-uint64_t event_table_revision(size_t table, const ClusterState *s) {
-        return infos[table].revision(s);
+// Of rights that of hosts, too: the host whose user one is for may get another name.
+uint64_t event_table_revision(size_t table, const ClusterRevisions *now) {
+        uint64_t of_hosts = infos[table].kind == ARGOSY__EVENT_KIND__EVENT_GRANT ? now->hosts : 0;
+
+        return *(const uint64_t *) ((const char *) now + infos[table].revision) + of_hosts;
 }
 
 bool event_tables_have(Argosy__EventKind kind) {
@@ -330,11 +331,11 @@ static void drop_missing(Leader *l, EventTable *table) {
         }
 }
 
-static size_t compare_table(Leader *l, size_t number) {
+static size_t compare_table(Leader *l, size_t number, const ClusterRevisions *now) {
         EventTables *all = l->events->tables;
         EventTable *table = &all->tables[number];
         const TableInfo *info = &infos[number];
-        uint64_t revision = info->revision(l->state);
+        uint64_t revision = event_table_revision(number, now);
         size_t n;
 
         if (all->compared && table->revision == revision)
@@ -351,12 +352,14 @@ static size_t compare_table(Leader *l, size_t number) {
 
 size_t event_tables_drain(Leader *l) {
         EventTables *t = l->events->tables;
+        ClusterRevisions now;
         size_t n = 0;
 
         if (t->compared && t->n_followed == l->n_followed) // no entry has changed them
                 return 0;
+        now = cluster_state_revisions(l->state);
         for (size_t i = 0; i < EVENT_TABLES; i++)
-                n += compare_table(l, i);
+                n += compare_table(l, i, &now);
         t->compared = true;
         t->n_followed = l->n_followed;
         return n;

@@ -36,7 +36,7 @@ void event_tables_done(EventTables *t);
 size_t event_tables_drain(Leader *l);
 // The kind of the table's events, and the revision of its last change.
 Argosy__EventKind event_table_kind(size_t table);
-uint64_t event_table_revision(size_t table, const ClusterState *s);
+uint64_t event_table_revision(size_t table, const ClusterRevisions *now);
 // One of the kinds that these are.
 bool event_tables_have(Argosy__EventKind kind);
 // What is so of a row. 0 or -ENOMEM; *d is to be done in any case.

@@ -302,6 +302,8 @@ static void serve_some(Leader *l, ListNode *list, Turn *turn, bool drained) {
 void watchers_tell_present(Leader *l) {
         EventCursor c = event_stream_cursor(l);
 
+        if (!l->ops.present)
+                return;
         l->ops.present(l->events->drained ? &c : NULL, authorization_revision(l),
                        l->ops.authority_until(l->userdata), l->userdata);
 }

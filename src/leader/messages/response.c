@@ -49,38 +49,6 @@ Argosy__Response *response_new(Argosy__Response__WhatCase what) {
         return r;
 }
 
-int field_set(char **field, const char *value) {
-        char *copy = value && *value ? strdup(value) : (char *) protobuf_c_empty_string;
-
-        if (!copy)
-                return -ENOMEM;
-        if (*field != protobuf_c_empty_string)
-                free(*field);
-        *field = copy;
-        return 0;
-}
-
-int field_vprintf(char **field, const char *format, va_list ap) {
-        char *text = NULL;
-
-        if (vasprintf(&text, format, ap) < 0)
-                return -ENOMEM;
-        if (*field != protobuf_c_empty_string)
-                free(*field);
-        *field = text;
-        return 0;
-}
-
-int field_printf(char **field, const char *format, ...) {
-        va_list ap;
-        int r;
-
-        va_start(ap, format);
-        r = field_vprintf(field, format, ap);
-        va_end(ap);
-        return r;
-}
-
 Argosy__Response *response_progress(size_t left) {
         Argosy__Response *r = response_new(ARGOSY__RESPONSE__WHAT_PROGRESS);
 
@@ -187,16 +155,6 @@ Argosy__Refusal *refusal_new(const char *node, const char *reason) {
         return f;
 }
 
-Argosy__Response__UnitRow *unit_row_new(const char *unit, const char *node) {
-        Argosy__Response__UnitRow *w = message_new(&argosy__response__unit_row__descriptor);
-
-        if (w && (field_set(&w->unit, unit) < 0 || field_set(&w->node, node) < 0)) {
-                message_free(w);
-                return NULL;
-        }
-        return w;
-}
-
 int status_set_outcome(Argosy__Response__Status *s, const Argosy__Outcome *o) {
         return field_set(&s->outcome, o ? outcome_to_string(o->kind) : "");
 }
@@ -220,15 +178,6 @@ int status_set_drop_ins(Argosy__Response__Status *s, const void *content, size_t
                 s->drop_ins[s->n_drop_ins++] = path;
         }
         return 0;
-}
-
-int unit_row_set_image(Argosy__Response__UnitRow *row, const void *content, size_t len) {
-        _cleanup_content_image_ ContentImage image = {};
-        int r = content_image_read(row->unit, content, len, &image);
-
-        if (r < 0 || image.kind == CONTENT_IMAGE_NONE)
-                return r;
-        return field_set(&row->image, image.name ?: "") ?: field_set(&row->digest, image.digest);
 }
 
 int status_set_files(Argosy__Response__Status *s, const void *content, size_t len) {

@@ -35,10 +35,6 @@ Argosy__Response *response_too_long(size_t bytes, bool made);
 // It names a label that cannot be one.
 Argosy__Response *response_no_label(const Argosy__Label *label);
 
-// Replaces a string field of a message by a copy. NULL counts as "". -ENOMEM leaves it as it was.
-int field_set(char **field, const char *value);
-int field_printf(char **field, const char *format, ...) _printf_(2, 3);
-int field_vprintf(char **field, const char *format, va_list ap) _printf_(2, 0);
 // Appends a message (NULL: out of memory) to a repeated field, and takes it over also on failure.
 #define FIELD_APPEND(array, n, item)                                      \
         ({                                                                \
@@ -55,13 +51,10 @@ Argosy__Response__UnitResult *unit_result_new(const char *name);
 // Those of `from` behind those of `to`. 0, or -ENOMEM: they are still where they were.
 int unit_results_move(Argosy__Response__Change *from, Argosy__Response__Change *to);
 Argosy__Refusal *refusal_new(const char *node, const char *reason);
-Argosy__Response__UnitRow *unit_row_new(const char *unit, const char *node);
 // NULL: none.
 int status_set_outcome(Argosy__Response__Status *s, const Argosy__Outcome *o);
 // The paths of the drop-ins that a content has, of a status that has none yet. 0 or -ENOMEM.
 int status_set_drop_ins(Argosy__Response__Status *s, const void *content, size_t len);
-// The image that a content has, if it is a container's. 0 or -ENOMEM.
-int unit_row_set_image(Argosy__Response__UnitRow *row, const void *content, size_t len);
 // The names of the files that come with it.
 int status_set_files(Argosy__Response__Status *s, const void *content, size_t len);
 Argosy__Label *label_new(const char *key, const char *value);

@@ -20,7 +20,6 @@
 #include "host-marks.h"
 #include "host-record.h"
 #include "lease.h"
-#include "manager-name.h"
 #include "message-of.h"
 #include "node-state.h"
 #include "nodes.h"
@@ -39,6 +38,7 @@
 #include "unit-name.h"
 #include "unit-on-node.h"
 #include "unit-record.h"
+#include "unit-row.h"
 #include "unit-state.h"
 #include "unit-wanted.h"
 #include "voters.h"
@@ -52,93 +52,60 @@ bool answer_name_matches(char *const *patterns, size_t n, const char *name) {
         return n == 0;
 }
 
-int row_fill_host(const Leader *l, const Argosy__HostRecord *host, Argosy__Response__UnitRow *row) {
-        char hex[2 * 16 + 1] = "";
-
-        if (host->host_id.len == 16)
-                hex_encode(host->host_id.data, 16, hex);
-        return field_set(&row->host_id, hex);
-}
-
-static int fill_states(Argosy__Response__UnitRow *row, const char *load, const char *active,
-                       const char *sub) {
-        if (field_set(&row->load, load) < 0 || field_set(&row->active, active) < 0 ||
-            field_set(&row->sub, sub) < 0)
-                return -ENOMEM;
-        return 0;
-}
-
 int unit_row_fill_notes(Leader *l, const UnitOnNode *s, Argosy__Response__UnitRow *row) {
-        _cleanup_buf_ Buf notes = {};
-        _cleanup_free_ char *text = NULL;
+        char notes[UNIT_NOTES_SIZE];
 
-        if (unit_on_node_add_notes(s, scheduler_mismatches(l, s), unit_older_secret(l, s->unit->name),
-                                   &notes) < 0)
-                return -ENOMEM;
-        text = notes.len > 0 ? buf_take_string(&notes) : NULL;
-        return notes.len > 0 && !text ? -ENOMEM : field_set(&row->note, text);
+        unit_on_node_notes(s, scheduler_mismatches(l, s), unit_older_secret(l, s->unit->name), notes);
+        return field_set(&row->note, notes);
 }
 
-int unit_row_fill_states(Leader *l, const Node *n, const UnitOnNode *s, Argosy__Response__UnitRow *row) {
-        char hex[HASH_HEX_SIZE] = "";
+static int fill_seen(Leader *l, const UnitOnNode *s, Argosy__Response__UnitRow *row) {
+        UnitSaid said;
 
-        if (n && n->reason && field_set(&row->error, n->reason) < 0)
-                return -ENOMEM;
-        if (!n || !node_is_heard(n))
-                return fill_states(row, "unknown", "unknown", "unknown");
-        if (!unit_on_node_is_shown(s))
-                return fill_states(row, "-", "inactive", "dead");
-        hash_hex(unit_on_node_seen(s), HASH_SIZE, hex);
+        unit_on_node_said(s, scheduler_mismatches(l, s), unit_older_secret(l, s->unit->name), &said);
         row->drift = s->down == ARGOSY__DOWN_CAUSE__DOWN_STOPPED;
         row->file_stale = s->file_stale;
         row->restarts = s->restarts;
-        row->since = unit_on_node_since_us(s);
+        row->since = said.since_us;
         row->looping = s->looping;
         row->pulling = s->pulling;
-        if (unit_row_fill_notes(l, s, row) < 0)
+        return unit_row_set_seen(row, &(UnitRowSeen){.content = said.content,
+                                                     .load = s->load,
+                                                     .active = s->active,
+                                                     .sub = said.sub,
+                                                     .error = said.error,
+                                                     .note = said.notes});
+}
+
+int unit_row_fill_states(Leader *l, const Node *n, const UnitOnNode *s, Argosy__Response__UnitRow *row) {
+        if (n && n->reason && field_set(&row->error, n->reason) < 0)
                 return -ENOMEM;
-        if (field_set(&row->spec, hex) < 0 || field_set(&row->error, unit_on_node_error(s)) < 0)
-                return -ENOMEM;
-        return fill_states(row, load_state_to_string(s->load), active_state_to_string(s->active),
-                           unit_on_node_sub(s));
+        if (!n || !node_is_heard(n))
+                return unit_row_set_words(row, "unknown", "unknown", "unknown");
+        return unit_on_node_is_shown(s) ? fill_seen(l, s, row)
+                                        : unit_row_set_words(row, "-", "inactive", "dead");
 }
 
 // ----------------------------------------------------------------------------------------------- list-units
 
-static const char *manager_of(const Argosy__HostRecord *host, uint32_t node) {
-        for (size_t i = 0; i < host->n_nodes; i++)
-                if (host->nodes[i]->node == node)
-                        return host->nodes[i]->manager;
-        return "system";
-}
-
 static int fill_node_name(char **field, const Argosy__HostRecord *host, uint32_t node) {
-        _cleanup_free_ char *name = manager_node_name(host->name, manager_of(host, node));
+        _cleanup_free_ char *name = host_record_node_name(host, node);
 
         return name ? field_set(field, name) : -ENOMEM;
 }
 
 static int add_row(Leader *l, Argosy__Response__Units *units, const char *name, const UnitEntry *e,
                    const UnitOnNode *s, const Argosy__HostRecord *host, uint32_t node) {
-        Argosy__Response__UnitRow *row = unit_row_new(name, "-");
-        char hex[HASH_HEX_SIZE] = "";
-        Hash hash;
-        int r;
+        Argosy__Response__UnitRow *row = unit_row_of(name, e ? e->spec : NULL, host, node);
+        const Node *n = NULL;
 
         if (FIELD_APPEND(units->rows, units->n_rows, row) < 0)
                 return -ENOMEM;
-        if (e && hash_from_bytes(e->record->spec.data, e->record->spec.len, &hash)) {
-                hash_hex(&hash, HASH_SIZE, hex);
-                if (field_set(&row->spec, hex) < 0 ||
-                    unit_row_set_image(row, e->spec->content, e->spec->len) < 0)
-                        return -ENOMEM;
-        }
         if (!host)
-                return fill_states(row, "-", "inactive", "dead");
-        r = fill_node_name(&row->node, host, node);
-        if (r >= 0)
-                r = row_fill_host(l, host, row);
-        return r < 0 ? r : unit_row_fill_states(l, l->leading ? node_find(l, node) : NULL, s, row);
+                return unit_row_set_words(row, "-", "inactive", "dead");
+        if (l->leading)
+                n = s ? s->node : node_find(l, node);
+        return unit_row_fill_states(l, n, s, row);
 }
 
 // A row of a destroyed unit on a node whose host is not heard.
@@ -192,22 +159,25 @@ static int add_silent_rows_on(Leader *l, Argosy__Response__Units *units,
         return r;
 }
 
-bool unit_on_node_is_listed(const Leader *l, const UnitEntry *e, const UnitOnNode *s) {
+// On a host that the log has.
+static bool is_listed(const Leader *l, const UnitEntry *e, const UnitOnNode *s) {
         const Node *n = s->node;
 
-        if (!cluster_state_find_host(l->state, n->host->number))
-                return false;
         if (e)
                 return unit_wanted_on(l, s->unit, e, n) ||
                        (unit_on_node_is_shown(s) && !host_is_lost(n->host));
         return unit_on_node_is_shown(s) || previous_node_is_silent(l, s->unit->name, NULL, n);
 }
 
+bool unit_on_node_is_listed(const Leader *l, const UnitEntry *e, const UnitOnNode *s) {
+        return cluster_state_find_host(l->state, s->node->host->number) && is_listed(l, e, s);
+}
+
 static int add_seen_row(Leader *l, Argosy__Response__Units *units, const char *name, const UnitEntry *e,
                         const UnitOnNode *s, size_t *n) {
         const Argosy__HostRecord *host = cluster_state_find_host(l->state, s->node->host->number);
 
-        if (!unit_on_node_is_listed(l, e, s))
+        if (!host || !is_listed(l, e, s))
                 return 0;
         if (!e && !unit_on_node_is_shown(s))
                 return add_silent_row(l, units, name, s->node);
@@ -251,7 +221,7 @@ static int add_left_out_row(Leader *l, Argosy__Response__Units *units, const Uni
                 return -ENOMEM;
         (*n)++;
         row = units->rows[units->n_rows - 1];
-        return fill_states(row, "-", "inactive", "dead") < 0 ? -ENOMEM : field_set(&row->error, why);
+        return unit_row_set_words(row, "-", "inactive", "dead") < 0 ? -ENOMEM : field_set(&row->error, why);
 }
 
 static int add_unseen_global(Leader *l, Argosy__Response__Units *units, const UnitEntry *e, const Unit *u,
@@ -279,18 +249,25 @@ static int add_unseen_globals(Leader *l, Argosy__Response__Units *units, const U
         return 0;
 }
 
+static bool is_on(const Unit *u, uint32_t node) {
+        list_foreach (i, &u->on_nodes)
+                if (CONTAINER_OF(i, UnitOnNode, by_unit)->node->number == node)
+                        return true;
+        return false;
+}
+
 // Rows of nodes that are to run the unit and have not reported it yet.
 static int add_unseen_rows(Leader *l, Argosy__Response__Units *units, const UnitEntry *e, const Unit *u,
                            size_t *n) {
         const Argosy__UnitRecord *r = e->record;
         const Argosy__HostRecord *host;
-        const Node *node;
 
         if (r->global)
                 return add_unseen_globals(l, units, e, u, n);
-        host = r->node ? cluster_state_find_host_by_node(l->state, r->node) : NULL;
-        node = r->node ? node_find(l, r->node) : NULL;
-        if (!host || (node && u && unit_on_node_find(u, node)))
+        if (r->node == 0 || (u && is_on(u, r->node)))
+                return 0;
+        host = cluster_state_find_host_by_node(l->state, r->node);
+        if (!host)
                 return 0;
         (*n)++;
         return add_row(l, units, r->name, e, NULL, host, r->node);

@@ -18,7 +18,6 @@ int unit_row_fill_notes(Leader *l, const UnitOnNode *s, Argosy__Response__UnitRo
 // What is seen there of a unit: nothing is known of it on a node that is not heard (`n` NULL: nobody knows
 // the node), and one that the node has not named (`s` may be NULL) is not there.
 int unit_row_fill_states(Leader *l, const Node *n, const UnitOnNode *s, Argosy__Response__UnitRow *row);
-int row_fill_host(const Leader *l, const Argosy__HostRecord *host, Argosy__Response__UnitRow *row);
 
 // What lists are made of, for listings.c: the rows of one name, added in their order; none if there is
 // nothing of it. 0 or -ENOMEM.

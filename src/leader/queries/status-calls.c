@@ -21,6 +21,7 @@
 #include "str.h"
 #include "tables.h"
 #include "pending-requests.h"
+#include "unit-row.h"
 #include "unit-on-node.h"
 #include "unit-record.h"
 #include "unit-state.h"
@@ -87,7 +88,7 @@ static int complete_status(Leader *l, Argosy__Response *r, const char *unit, con
                 return -ENOMEM;
         if (field_set(&s->row->unit, unit) < 0 || field_set(&s->row->node, n ? n->name : "-") < 0)
                 return -ENOMEM;
-        if (host && row_fill_host(l, host, s->row) < 0)
+        if (host && unit_row_set_host(s->row, host) < 0)
                 return -ENOMEM;
         if (n && add_notes(l, unit, n, s->row) < 0)
                 return -ENOMEM;

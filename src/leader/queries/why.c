@@ -40,6 +40,7 @@
 #include "pending-requests.h"
 #include "tombstones.h"
 #include "turn.h"
+#include "unit-row.h"
 #include "unit-name.h"
 #include "unit-on-node-work.h"
 #include "unit-on-node.h"

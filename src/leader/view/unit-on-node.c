@@ -441,16 +441,25 @@ bool unit_on_node_is_skipped(const UnitOnNode *s) {
         return s->down == ARGOSY__DOWN_CAUSE__DOWN_SKIPPED;
 }
 
-int unit_on_node_add_notes(const UnitOnNode *s, bool mismatch, bool older_secret, Buf *ret) {
+void unit_on_node_notes(const UnitOnNode *s, bool mismatch, bool older_secret, char ret[UNIT_NOTES_SIZE]) {
         const char *words[] = {s->looping ? "looping" : "", down_cause_to_string(s->down),
                                mismatch ? "mismatch" : "",  s->file_stale ? "stale" : "",
                                s->pulling ? "pulling" : "", older_secret ? "older-secret" : ""};
-        int r = 0;
+        size_t len = 0;
 
-        for (size_t i = 0; i < ELEMENTSOF(words) && r >= 0; i++)
+        *ret = '\0';
+        for (size_t i = 0; i < ELEMENTSOF(words); i++)
                 if (*words[i])
-                        r = buf_printf(ret, "%s%s", ret->len > 0 ? "," : "", words[i]);
-        return r < 0 ? r : 0;
+                        len += str_fit(ret + len, UNIT_NOTES_SIZE - len, "%s%s", len > 0 ? "," : "",
+                                       words[i]);
+}
+
+void unit_on_node_said(const UnitOnNode *s, bool mismatch, bool older_secret, UnitSaid *ret) {
+        ret->content = unit_on_node_seen(s);
+        ret->sub = unit_on_node_sub(s);
+        ret->error = unit_on_node_error(s);
+        ret->since_us = unit_on_node_since_us(s);
+        unit_on_node_notes(s, mismatch, older_secret, ret->notes);
 }
 
 static bool has_answered(const Leader *l, const UnitOnNode *s, const UnitEntry *e) {

@@ -58,8 +58,17 @@ bool unit_on_node_is_on_probation(const UnitOnNode *s);
 // since.
 bool unit_on_node_is_skipped(const UnitOnNode *s);
 // What is odd about it there, as UnitRow.note has it; `mismatch`: scheduler_mismatches(); `older_secret`:
-// unit_older_secret(). -ENOMEM.
-int unit_on_node_add_notes(const UnitOnNode *s, bool mismatch, bool older_secret, Buf *ret);
+// unit_older_secret().
+enum { UNIT_NOTES_SIZE = 128 };
+void unit_on_node_notes(const UnitOnNode *s, bool mismatch, bool older_secret, char ret[UNIT_NOTES_SIZE]);
+// What its host said last, in one piece.
+typedef struct UnitSaid {
+        const Hash *content;      // unit_on_node_seen()
+        const char *sub, *error;
+        uint64_t since_us;
+        char notes[UNIT_NOTES_SIZE];
+} UnitSaid;
+void unit_on_node_said(const UnitOnNode *s, bool mismatch, bool older_secret, UnitSaid *ret);
 // Its host says when the unit changed; then: for how long it has been as it is, by that host's clock and as
 // far as everything is told.
 bool unit_on_node_is_timed(const UnitOnNode *s);

@@ -11,6 +11,7 @@
 #include "leader-private.h"
 #include "message.h"
 #include "response.h"
+#include "unit-row.h"
 
 #define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
 #define GLOBAL "[X-Argosy]\nGlobal=yes\n"

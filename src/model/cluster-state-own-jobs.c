@@ -107,7 +107,15 @@ static int note_unit(ClusterState *s, uint64_t number, const Argosy__JobMove *mo
         return -ENOMEM;
 }
 
-static int note_record(ClusterState *s, uint64_t number, const Argosy__JobRecord *record) {
+// Another job, which was gone on with later than this one, has moved the unit since.
+static bool has_moved_since(const ClusterState *s, const Argosy__JobMove *move, const char *name) {
+        const OwnUnit *u = map_find_str(&s->jobs.own.units, name);
+
+        return u && u->move.at_us > move->at_us;
+}
+
+// `loads`: by their numbers, which do not say which of them was gone on with last.
+static int note_record(ClusterState *s, uint64_t number, const Argosy__JobRecord *record, bool loads) {
         uint32_t cause = record->own;
         int r = is_about_host(cause) ? note_host(s, number, cause, record->own_host) : 0;
 
@@ -115,7 +123,8 @@ static int note_record(ClusterState *s, uint64_t number, const Argosy__JobRecord
                 s->jobs.own.last[cause] = number;
         for (size_t i = 0; r == 0 && i < record->n_moves; i++)
                 for (size_t k = 0; r == 0 && k < record->moves[i]->n_names; k++)
-                        r = note_unit(s, number, record->moves[i], record->moves[i]->names[k]);
+                        if (!loads || !has_moved_since(s, record->moves[i], record->moves[i]->names[k]))
+                                r = note_unit(s, number, record->moves[i], record->moves[i]->names[k]);
         return r;
 }
 
@@ -311,7 +320,7 @@ int state_put_own_job(ClusterState *s, const Argosy__LogOp__JobPut *put, size_t 
         *n_jobs += !so_far;
         r = so_far ? 0 : add_number(&s->jobs.own, number);
         if (r == 0)
-                r = note_record(s, number, &record);
+                r = note_record(s, number, &record, false);
         return r < 0 ? r : state_note_job(s, (JobNews){.number = number, .from = before});
 }
 
@@ -325,7 +334,7 @@ int state_load_own_job(ClusterState *s, uint64_t number, const JobEntry *job) {
         s->jobs.own.bytes += job->len;
         r = add_number(&s->jobs.own, number);
         if (r == 0)
-                r = note_record(s, number, record);
+                r = note_record(s, number, record, true);
         message_free(record);
         if (r < 0 || !is_about_host(job->own))
                 return r;

@@ -38,6 +38,7 @@ static uint64_t put(ClusterState *s, Own how) {
                 move->n_names = 1;
                 move->from = batch_own(&b, strdup(how.from));
                 move->to = batch_own(&b, strdup(how.to));
+                move->at_us = now_us + 10;
                 record->moves = batch_own(&b, malloc(sizeof(*record->moves)));
                 record->moves[record->n_moves++] = move;
         }
@@ -94,6 +95,22 @@ static void it_is_found_by_host_and_unit_and_gives_no_revision(void **state) {
         assert_int_equal(cluster_state_find_job_of(g.s, "a.service", cluster_state_revision(g.s)), back + 1);
 }
 
+static void an_image_knows_which_move_was_the_last(void **state) {
+        ClusterState *s = cluster_state_new(), *restored = cluster_state_new();
+        _cleanup_buf_ Buf image = {};
+        uint64_t first = put(s, (Own){.cause = MOVED, .unit = "u.service", .from = "n1", .to = "n2"});
+
+        put(s, (Own){.cause = ARGOSY__OWN_CAUSE__OWN_PLACED, .unit = "u.service", .from = "", .to = "n3"});
+        put(s, (Own){.cause = MOVED, .number = first, .unit = "u.service", .from = "n3", .to = "n1"});
+        assert_int_equal(cluster_state_own_move_of(s, "u.service")->job, first);
+        assert_int_equal(cluster_state_encode(s, &image), 0);
+        assert_int_equal(cluster_state_restore(restored, image.data, image.len), 0);
+        assert_int_equal(cluster_state_own_move_of(restored, "u.service")->job, first);
+        assert_string_equal(cluster_state_own_move_of(restored, "u.service")->to, "n1");
+        cluster_state_free(restored);
+        cluster_state_free(s);
+}
+
 static void a_part_of_something_else_is_a_job_of_its_own(void **state) {
         uint64_t asked = put_asked(g.s, 1), moved;
 
@@ -148,6 +165,7 @@ static void it_goes_first(void **state) {
 
 RUN_TESTS(
         TEST(it_is_found_by_host_and_unit_and_gives_no_revision),
+        TEST(an_image_knows_which_move_was_the_last),
         TEST(a_part_of_something_else_is_a_job_of_its_own),
         TEST(it_has_an_eighth_of_what_is_kept),
         TEST(it_goes_first)

@@ -145,6 +145,54 @@ void pace_on_turn(void) {
                            l->limits.build_records);
 }
 
+// -------------------------------------------------------------------------------------------------- at rest
+
+#define LOOKED(what, counter) \
+        { what, offsetof(Leader, counter) }
+static const struct {
+        const char *what;
+        size_t counter; // offset in Leader
+} looked[] = {
+        LOOKED("units followed", n_pulled),
+        LOOKED("units looked at that may have to leave", n_considered),
+        LOOKED("units looked at that wait for a node", n_pending_judged),
+        LOOKED("waits judged", n_waiters_judged),
+        LOOKED("global units judged", n_globals_judged),
+        LOOKED("names listed", n_listed),
+        LOOKED("names planned", n_planned),
+        LOOKED("units planned because of others", n_plan_dues),
+        LOOKED("units that a rebalance may move", n_searched),
+        LOOKED("held jobs judged", n_held_judged),
+        LOOKED("refusals told to the Placement", n_refusals_reported),
+        LOOKED("nodes looked for", n_placements),
+};
+
+static uint64_t looked_at(size_t i) {
+        return *(const uint64_t *) ((const char *) world.rig.leader + looked[i].counter);
+}
+
+// Hosts beat, and nobody asks for anything. Something may still happen once (a guard ends, a pause is over);
+// what goes on all the time costs what exists.
+void pace_at_rest(void) {
+        enum { PERIODS = 4 };
+        uint64_t before[ELEMENTSOF(looked)], least[ELEMENTSOF(looked)];
+
+        memset(least, 0xff, sizeof(least));
+        for (unsigned n = 0; n < PERIODS; n++) {
+                for (size_t i = 0; i < ELEMENTSOF(looked); i++)
+                        before[i] = looked_at(i);
+                rig_pass_ms(&world.rig, asks.swarm.lease_ms / 2);
+                for (size_t i = 0; i < ELEMENTSOF(looked); i++)
+                        least[i] = MIN_OF(least[i], looked_at(i) - before[i]);
+        }
+        check_says("rest-costs-nothing");
+        for (size_t i = 0; i < ELEMENTSOF(looked); i++)
+                if (least[i] > 0)
+                        check_fail("rest-costs-nothing",
+                                   "nothing happens, and each half of a lease there are %" PRIu64 " %s",
+                                   least[i], looked[i].what);
+}
+
 // ------------------------------------------------------------------------------------------------ a message
 
 // All but the last were within it.

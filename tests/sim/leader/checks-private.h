@@ -12,6 +12,8 @@ void voters_begin(void);
 void voters_on_entry(const Argosy__LogBatch *batch);
 void voters_on_calm(void);
 void voters_end(void);
+// checks-state-read.c: what it knows, as text, to be freed
+char *state_read(const ClusterState *s);
 void limits_on_entry(const Argosy__LogBatch *batch);
 
 // checks-stops.c
@@ -172,6 +174,7 @@ void pace_on_turn(void);
 void pace_on_order(uint32_t host, const Argosy__ToHost *m);
 void pace_on_answer(const WorldAsked *a, const Argosy__Response *r);
 void room_on_turn(void);
+void pace_at_rest(void); // lets time pass
 
 // checks-rest.c
 void rest_on_finish(void);
@@ -195,3 +198,19 @@ void files_on_order(uint32_t host, const Argosy__ToHost *m);
 void bound_begin(void);
 void bound_on_entry(const Argosy__LogBatch *batch);
 void bound_on_answer(const WorldAsked *a, const Argosy__Response *r);
+
+// checks-tables.c: what the leader has in its tables, as text, to be freed; and that two of them are equal,
+// which writes into them.
+char *tables_read(void);
+void tables_compare(char *before, char *after);
+
+// checks-told.c
+void told_begin(void);
+void told_on_heard(uint32_t host, const Argosy__ToVoter *m);
+void told_on_order(uint32_t host, const Argosy__ToHost *m);
+void told_on_calm(void);
+void told_on_entry(const Argosy__LogBatch *batch);
+
+// checks-secrets.c
+void secrets_begin(void);
+void secrets_on_entry(const Argosy__LogBatch *batch);

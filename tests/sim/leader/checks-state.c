@@ -3,22 +3,29 @@
 // Checks of the log and the state that follows from it.
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "checks-private.h"
 #include "message.h"
 #include "request-kind.h"
+#include "str.h"
 #include "test.h"
 
 // -------------------------------------------------------------------------------------------- another voter
 
 // Another voter, which hears of nothing but the log; and one that begins with an image of the first.
 static ClusterState *follower;
+// The dates of entries only rise: so what is kept of jobs says which of them came last.
+static bool dates_rise;
+static uint64_t dated_us;
 
 void voters_begin(void) {
         _cleanup_buf_ Buf image = {};
 
         follower = cluster_state_new();
+        dates_rise = true;
+        dated_us = 0;
         assert_non_null(follower);
         assert_int_equal(cluster_state_encode(world.rig.state, &image), 0);
         assert_int_equal(cluster_state_restore(follower, image.data, image.len), 0);
@@ -26,12 +33,46 @@ void voters_begin(void) {
 
 void voters_on_entry(const Argosy__LogBatch *batch) {
         assert_int_equal(cluster_state_apply(follower, batch), 0);
+        dates_rise &= batch->at_us >= dated_us;
+        dated_us = batch->at_us;
         check_says("voters-are-equal");
 }
 
 static void assert_equal_images(const Buf *a, const Buf *b, const char *which) {
         if (a->len != b->len || memcmp(a->data, b->data, a->len) != 0)
                 check_fail("voters-are-equal", "the state of %s is another one", which);
+}
+
+// By which job a unit was moved last an image says by dates; so only if these differ. Of one that is not
+// kept any more only whoever has seen it knows what it was about.
+static void know_the_same_moves(void) {
+        for (unsigned i = 0; i < asks.n_units && dates_rise && cluster_state_first_job(follower) <= 1; i++) {
+                const OwnMove *grown = cluster_state_own_move_of(world.rig.state, asks.units[i].name),
+                              *restored = cluster_state_own_move_of(follower, asks.units[i].name);
+
+                if (grown && restored && grown->at_us != restored->at_us)
+                        check_fail("image-knows-the-same",
+                                   "who was made from an image says that job %" PRIu64
+                                   " has moved %s last, and the other %" PRIu64,
+                                   restored->job, asks.units[i].name, grown->job);
+        }
+}
+
+// What follows from the records, and is kept beside them.
+static void know_the_same(void) {
+        _cleanup_free_ char *grown = state_read(world.rig.state), *restored = state_read(follower);
+        size_t at = 0, begin = 0;
+
+        check_says("image-knows-the-same");
+        if (streq(grown, restored))
+                return;
+        for (; grown[at] && grown[at] == restored[at]; at++)
+                if (grown[at] == '\n')
+                        begin = at + 1;
+        grown[begin + strcspn(grown + begin, "\n")] = restored[begin + strcspn(restored + begin, "\n")] = 0;
+        check_fail("image-knows-the-same",
+                   "who was made from an image says '%.200s', and the other '%.200s'", restored + begin,
+                   grown + begin);
 }
 
 void voters_on_calm(void) {
@@ -45,6 +86,8 @@ void voters_on_calm(void) {
         assert_int_equal(cluster_state_restore(follower, image.data, image.len), 0);
         assert_int_equal(cluster_state_encode(follower, &restored), 0);
         assert_equal_images(&image, &restored, "one that begins with an image");
+        know_the_same();
+        know_the_same_moves();
 }
 
 void voters_end(void) {

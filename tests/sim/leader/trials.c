@@ -414,12 +414,14 @@ static void attach_anew(void) {
 // does not know any more, would be done now.
 static void lead_anew(void) {
         char before[WORLD_UNITS_MAX][WORLD_NAME_SIZE];
-        _cleanup_free_ char *wishes = NULL, *after = NULL;
+        _cleanup_free_ char *wishes = NULL, *after = NULL, *tables = NULL, *tables_after = NULL;
 
         attach_anew();
         if (is_restless(false) || any_is_bad())
                 return;
+        pace_at_rest();
         wishes = read_wishes(false);
+        tables = tables_read();
         for (unsigned i = 0; i < asks.n_units; i++)
                 snprintf(before[i], sizeof(before[i]), "%s", place_of(i));
         story_tell("another one leads");
@@ -438,6 +440,8 @@ static void lead_anew(void) {
         if (!streq(wishes, after))
                 check_fail("next-leader-finds-nothing",
                            "all was at rest, and another leader changes what is wanted");
+        tables_after = tables_read();
+        tables_compare(tables, tables_after);
 }
 
 // Half of them are about units that have much to do with each other, whatever the story is about.

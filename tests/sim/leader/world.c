@@ -18,6 +18,7 @@
 #include "asks.h"
 #include "author.h"
 #include "checks-log.h"
+#include "checks-private.h"
 #include "checks.h"
 #include "coverage.h"
 #include "leader-private.h"
@@ -222,6 +223,15 @@ static void heal_core(const StoryPlan *plan) {
         let_held_jobs_go();
         checks_on_settled();
         checks_on_end();
+}
+
+// In a process of its own, with the hosts that are left: nobody asks, and nothing changes any more.
+static void rest(void) {
+        uint64_t n = log_truth.n_entries;
+
+        rig_pass_ms(&world.rig, 2 * asks.swarm.lease_ms + asks.swarm.start_ms + asks.swarm.stop_ms);
+        if (log_truth.n_entries == n && world_is_well())
+                pace_at_rest();
 }
 
 static bool is_tried(const Step *s) {
@@ -477,6 +487,7 @@ void world_play(const StoryPlan *plan, StoryOutput output) {
                 step(&plan->steps[world.step]);
         }
         heal_core(plan);
+        play_apart(rest);
         world_calm_down();
         play_apart(world_finish);
         end();

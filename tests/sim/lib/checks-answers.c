@@ -36,6 +36,24 @@ void acknowledged_on_answer(const WorldAsked *a, const Argosy__Response *r) {
         check_says("acknowledged-is-kept");
 }
 
+// What the log had of it when it was asked again is told as such, and not as if it were done now.
+static void is_told_as_done(const WorldAsked *a, const Argosy__Response *r) {
+        uint64_t job = log_place(r->job);
+        const LogJob *j = job > 0 && job <= log_truth.n_jobs ? log_truth.jobs[job] : NULL;
+
+        if (a->request->what_case != ARGOSY__REQUEST__WHAT_CHANGE || !r->change || !j || j->parted ||
+            j->entry > a->asked_at)
+                return;
+        for (size_t i = 0; i < r->change->n_units; i++) {
+                int unit = world_unit_index(r->change->units[i]->name);
+
+                if (unit >= 0 && j->touched & 1u << unit && !r->change->units[i]->repeated)
+                        check_fail("acknowledged-once",
+                                   "request %zu is asked again, and is told of %s as if it were done now",
+                                   number_of(a), r->change->units[i]->name);
+        }
+}
+
 // Whoever asks once more hears of the same job. That no second one is in the log is seen where the log is
 // read (checks-log.c).
 void once_on_answer(const WorldAsked *a, const Argosy__Response *r) {
@@ -47,6 +65,7 @@ void once_on_answer(const WorldAsked *a, const Argosy__Response *r) {
                 check_fail("acknowledged-once",
                            "request %zu became job %" PRIu64 ", and asked again job %" PRIu64,
                            number_of(first), asks.port->job(first), r->job);
+        is_told_as_done(a, r);
         check_says("acknowledged-once");
 }
 

@@ -163,8 +163,7 @@ static void stand(Leader *l, HeldJob *h, HeldJobVerdict v, const Argosy__QueueRu
         held_job_leave(h);
         h->why = v;
         h->rule = rule ? rule->number : 0;
-        if (v == HELD_JOB_RULE || v == HELD_JOB_LIMIT)
-                h->watch = queue_look_take_watch(h->look, h);
+        h->watch = queue_look_take_watch(h->look, h);
         if (v == HELD_JOB_CLOSED)
                 list_append(&l->held_closed, &h->queue);
         else if (v == HELD_JOB_RULE)

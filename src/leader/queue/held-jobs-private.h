@@ -40,8 +40,7 @@ struct HeldJob {
         // it is due, and is of so many units that it is judged in several turns; NULL: it is not
         Argosy__Request *request;
         QueueLook *look;   // how far that is
-        QueueWatch *watch; // what a rule that holds it has asked of its units; NULL: none does, or it
-                           // asked nothing
+        QueueWatch *watch; // what rules have asked of its units, whatever holds it; NULL: nothing
         HeldJobVerdict why;
         uint32_t rule; // that holds it
         Argosy__JobRecord end;

@@ -460,6 +460,25 @@ static void a_job_whose_unit_comes_to_another_role_is_judged_by_that(void **stat
         assert_int_equal(n_held(), 0);
 }
 
+// A rule that refuses comes before a queue that is closed.
+static void a_job_that_waits_for_the_queue_is_refused_when_its_unit_comes_to_a_role_that_is(void **state) {
+        Argosy__QueueRule about = rule(REFUSE, "");
+
+        rig_make_role(&g, "db");
+        (void) answer((Ask){SUBMIT, "b.service", SERVICE});
+        about.role = (char *) "db";
+        about.text = (char *) "frozen";
+        (void) add_rule(about);
+        set_closed(true, "");
+        uint64_t job = hold((Ask){START, "b.service"});
+        RigAnswer *a = rig_change_with_and_settle(&g, SUBMIT, "b.service", SERVICE "[X-Argosy]\nRole=db\n",
+                                                  true, NULL);
+        assert_int_equal(state_of(job), HELD);
+        assert_int_equal(release(rig_last(a)->job), 0);
+        rig_pass_ms(&g, LATER_MS);
+        assert_int_equal(state_of(job), CANCELLED);
+}
+
 // It waits for a place of one rule, and for another rule when an instance has come that this is about.
 static void a_restart_to_which_a_unit_comes_is_judged_with_it(void **state) {
         Argosy__QueueRule one = rule(LIMIT, "");
@@ -671,6 +690,7 @@ RUN_TESTS(
         RIG_TEST(a_rule_asks_for_the_role_of_a_template_that_is_there),
         RIG_TEST(a_rule_asks_for_the_role_of_what_a_folder_makes),
         RIG_TEST(a_restart_whose_units_are_gone_is_held_no_longer),
+        RIG_TEST(a_job_that_waits_for_the_queue_is_refused_when_its_unit_comes_to_a_role_that_is),
         RIG_TEST(a_job_whose_unit_comes_to_another_role_is_judged_by_that),
         RIG_TEST(a_restart_to_which_a_unit_comes_is_judged_with_it),
         RIG_TEST(an_author_has_so_many_open_jobs),

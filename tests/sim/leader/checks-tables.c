@@ -67,8 +67,9 @@ static void add_leader(Lines *lines, const Leader *l) {
         add(lines, "units: pending %zu; mass loss %d", l->n_pending, l->in_mass_loss);
         add(lines, "tables: hosts %zu, nodes %zu, groups %zu, contents seen %zu, bound to data %zu",
             l->hosts.count, l->nodes.count, l->budgets.count, l->seen_specs.count, l->data_bindings.count);
-        add(lines, "jobs: held %zu, awaited %zu, going %zu, authors %zu", l->held_jobs.count,
-            l->held_awaited.count, l->n_held_going, l->author_jobs.count);
+        // Which jobs run may change meanwhile: their ends are written with the next entry.
+        add(lines, "jobs: held %zu, awaited %zu, going %zu", l->held_jobs.count, l->held_awaited.count,
+            l->n_held_going);
         for (size_t i = 0; i < queue->n_rules; i++)
                 add(lines, "rule %u: %zu running, %zu held", queue->rules[i]->number,
                     held_limit_running(l, queue->rules[i]->number),

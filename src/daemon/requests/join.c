@@ -47,6 +47,12 @@ enum {
         JOIN_NAME_SEC = 15,       // with the resolver
 };
 
+typedef struct Reset {
+        char *why; // NULL: there is none
+        JoinDone done;
+        void *userdata;
+} Reset;
+
 _Static_assert((int) JOIN_CHANNEL_SIZE == (int) STREAM_CHANNEL_SIZE, "what proofs are made over");
 
 struct Join {
@@ -67,6 +73,7 @@ struct Join {
         Argosy__JoinAnswer *reply;
         char *refusal; // what the member said instead, or what is wrong with it
         char *reset_why;
+        Reset follows; // of a join: what this host heard meanwhile, and does if nothing comes of the join
         bool opened;  // the stream was
         bool proven;  // the other end is a member
         bool answered;
@@ -107,11 +114,25 @@ static void join_free(Join *j) {
         tls_context_unref(j->tls);
         uv_freeaddrinfo(j->found);
         free(j->reset_why);
+        free(j->follows.why);
         free(j->refusal);
         message_free(j->reply);
         if (j->daemon->joining == j)
                 j->daemon->joining = NULL;
         free(j);
+}
+
+// Nothing has come of it, so this host is who it was, perhaps a member that was removed meanwhile. That is
+// said once.
+static void end_in_vain(Join *j) {
+        Daemon *d = j->daemon;
+        Reset next = j->follows;
+
+        j->follows.why = NULL;
+        join_free(j);
+        if (next.why && d->end == DAEMON_RUNNING)
+                join_reset(d, next.why, next.done, next.userdata);
+        free(next.why);
 }
 
 static void answer(Join *j, int status, const char *message) {
@@ -172,11 +193,22 @@ static void on_cleared(void *userdata) {
         d->identity_replaced(d);
 }
 
+// A join that succeeds replaces the identity as well.
+static void reset_behind(Join *j, const char *why, JoinDone done, void *userdata) {
+        if (j->reset_why || j->follows.why)
+                return;
+        j->follows = (Reset){.why = strdup(why), .done = done, .userdata = userdata};
+        if (!j->follows.why)
+                daemon_fail(j->daemon, strerror(ENOMEM));
+}
+
 void join_reset(Daemon *d, const char *why, JoinDone done, void *userdata) {
         Join *j;
 
-        if (d->joining)
-                return; // a join in progress replaces the identity as well
+        if (d->joining) {
+                reset_behind(d->joining, why, done, userdata);
+                return;
+        }
         j = calloc(1, sizeof(*j));
         if (j)
                 j->reset_why = strdup(why); // until the units are gone
@@ -318,7 +350,7 @@ static void on_unanswered(Join *j, Stream *s, int error) {
                 return;
         }
         fail(j, error ? -error : ECONNRESET, "%s port %u: %s", j->host, j->port, why);
-        join_free(j);
+        end_in_vain(j);
 }
 
 static void on_closed(Stream *s, int error, void *userdata) {
@@ -328,7 +360,7 @@ static void on_closed(Stream *s, int error, void *userdata) {
         if (j->refusal) {
                 j->asked = false;
                 fail(j, EACCES, "%s refused: %s", j->host, j->refusal);
-                join_free(j);
+                end_in_vain(j);
                 return;
         }
         if (!j->reply) {
@@ -337,14 +369,14 @@ static void on_closed(Stream *s, int error, void *userdata) {
         }
         if (j->daemon->end != DAEMON_RUNNING) {
                 fail(j, ECANCELED, "argosyd is ending");
-                join_free(j);
+                end_in_vain(j);
                 return;
         }
         error = identity_install(&j->identity, j->reply->cert.data, j->reply->cert.len,
                                  j->reply->ca_cert.data, j->reply->ca_cert.len);
         if (error < 0) {
                 fail(j, -error, "%s sent a certificate that cannot be used: %s", j->host, strerror(-error));
-                join_free(j);
+                end_in_vain(j);
                 return;
         }
         agent_clear(j->daemon->agent, on_cleared, j);
@@ -376,7 +408,7 @@ static void dial_next(Join *j, const char *why, int error) {
                 why = strerror(-error);
         }
         fail(j, -error, "%s port %u: %s", j->host, j->port, why);
-        join_free(j);
+        end_in_vain(j);
 }
 
 static void on_lookup(int error, const char *why, struct addrinfo *found, void *userdata) {
@@ -391,7 +423,7 @@ static void on_lookup(int error, const char *why, struct addrinfo *found, void *
         else if (error < 0)
                 fail(j, EADDRNOTAVAIL, "cannot find the address of %s: %s", j->host, why);
         if (error < 0) {
-                join_free(j);
+                end_in_vain(j);
                 return;
         }
         dial_next(j, "it has no address", -EADDRNOTAVAIL);
@@ -439,7 +471,7 @@ void join_start(Daemon *d, const Argosy__Request__ClusterJoin *request, JoinDone
         j->port = ARGOSY_PORT;
         if (d->joining) {
                 fail(j, EBUSY, "another join or leave is going on");
-                join_free(j);
+                end_in_vain(j);
                 return;
         }
         d->joining = j;
@@ -457,13 +489,13 @@ void join_start(Daemon *d, const Argosy__Request__ClusterJoin *request, JoinDone
                 fail(j, -r, "cannot make a key: %s", strerror(-r));
         j->secret_hash = join_secret_hash(&j->token);
         if (j->answered) {
-                join_free(j);
+                end_in_vain(j);
                 return;
         }
         r = host_lookup_new(d->loop, j->host, JOIN_NAME_SEC * 1000, on_lookup, j, &j->lookup);
         if (r < 0) {
                 fail(j, -r, "cannot find the address of %s: %s", j->host, strerror(-r));
-                join_free(j);
+                end_in_vain(j);
         }
 }
 
@@ -482,7 +514,7 @@ void join_abandon(Daemon *d, void *userdata) {
         Join *j = d->joining;
 
         if (j && j->userdata == userdata && give_up(j))
-                join_free(j);
+                end_in_vain(j);
 }
 
 void join_close(Daemon *d) {
@@ -492,5 +524,5 @@ void join_close(Daemon *d) {
                 return;
         (void) give_up(j);
         if (!j->stream) // waits for the agent, which says nothing more
-                join_free(j);
+                end_in_vain(j);
 }

@@ -173,6 +173,13 @@ static bool judge_one(const DependencyPeer *peer, void *userdata) {
         return false;
 }
 
+bool ordering_lets_start(Leader *l, const char *name) {
+        Judging j = {.leader = l};
+
+        dependencies_each_of(&l->dependencies, name, judge_one, &j);
+        return j.start == DEPENDENCY_GO;
+}
+
 // The order to start it anew has not gone out.
 static bool is_unreleased(const Leader *l, const UnitOnNode *s, const UnitEntry *e) {
         return !unit_on_node_is_to_have(s) || s->hold != HOLD_NOT ||

@@ -30,6 +30,8 @@ bool ordering_ends(const UnitOnNode *s);
 int ordering_check(const Leader *l, const char *name, const char *path, const UnitOptions *options,
                    char **ret_why);
 Standing ordering_standing(const Leader *l, const char *name);
+// Whether the unit, were it to start anew now, would not have to wait for its dependencies.
+bool ordering_lets_start(Leader *l, const char *name);
 // The stop of a unit on a node.
 typedef struct OrderingStop {
         const Leader *leader;

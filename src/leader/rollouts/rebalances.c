@@ -8,9 +8,9 @@
 // room for; there, too, one that is not up for that while counts as down. Each move is judged again when its
 // turn has come. When all have been made another plan is made, which is empty unless something has changed
 // meanwhile; then it is over. It is also over if the moves that are left cannot be made now: nobody waits
-// for better times. If a unit that was moved fails, nothing more is moved. If the request is bound to a
-// revision, the units that the first plan asks about, and hosts, are compared with that before anything is
-// moved.
+// for better times. If a unit that was moved fails, or waits for a dependency that is not on its way, no
+// other is moved. If the request is bound to a revision, the units that the first plan asks about, and
+// hosts, are compared with that before anything is moved.
 //
 // What is under way is known to this leader only. With it, it ends: what was moved is where it was moved to,
 // and a client that still listens asks the next leader, who makes a plan of its own. So nothing needs to be
@@ -28,6 +28,7 @@
 #include "host-marks.h"
 #include "log.h"
 #include "message.h"
+#include "ordering.h"
 #include "rebalance-private.h"
 #include "rebalances.h"
 #include "registry.h"
@@ -153,6 +154,12 @@ static bool is_settled(const Leader *l, const Unit *u, const UnitEntry *e) {
         return unit_on_node_is_reported(s) && s->revision >= e->record->revision && !*unit_on_node_error(s);
 }
 
+// A unit that runs without what it needs goes on where it is; elsewhere it would wait for that, and be down.
+static bool would_start(Leader *l, const UnitEntry *e) {
+        return e->record->target != ARGOSY__TARGET__TARGET_LAUNCHED ||
+               ordering_lets_start(l, e->record->name);
+}
+
 // Whether the unit may move; also called for one that stays, as it may have changed since it was chosen.
 static bool may_move(Leader *l, Unit *u, void *userdata) {
         Rebalance *o = userdata;
@@ -167,7 +174,7 @@ static bool may_move(Leader *l, Unit *u, void *userdata) {
                !retry_controller_hold(l, u) && is_settled(l, u, e) && spec_entry_file(e->spec, &file) == 0 &&
                !file->stays && !file->replaces && file->failing.node_lost != NODE_LOST_NEVER &&
                !activators_activated(&l->activators, u->name) &&
-               !activators_find(&l->activators, u->name, is_any, NULL);
+               !activators_find(&l->activators, u->name, is_any, NULL) && would_start(l, e);
 }
 
 // ------------------------------------------------------------------------------------------------ the plan
@@ -288,7 +295,12 @@ static bool is_ours(const Leader *l, const Move *m, const Unit *u, const UnitEnt
                e->record->target != ARGOSY__TARGET__TARGET_INACTIVE;
 }
 
-static const char *failure_of(const Leader *l, const UnitOnNode *s, const UnitEntry *e) {
+// Also of a unit whose start waits for a dependency that is not on its way. NULL: it has not failed; else
+// the words, which may be in `buffer`.
+static const char *failure_of(Leader *l, const UnitOnNode *s, const UnitEntry *e, char *buffer,
+                              size_t size) {
+        if (s->hold == HOLD_BLOCKED && ordering_why(l, s, buffer, size))
+                return buffer;
         if (e->record->target == ARGOSY__TARGET__TARGET_LAUNCHED)
                 return unit_on_node_failure(l, s, e);
         return unit_on_node_is_reported(s) && s->revision >= e->record->revision && *unit_on_node_error(s)
@@ -301,6 +313,7 @@ static void refresh_move(Leader *l, Rebalance *o, Move *m) {
         const UnitEntry *e = cluster_state_find_unit(l->state, m->unit);
         const UnitOnNode *s = u && u->node ? unit_on_node_find(u, u->node) : NULL;
         uint64_t now = leader_now(l), well;
+        char blocked[REBALANCE_FAILURE_SIZE];
         const char *failure;
 
         if (m->phase == FLYING && u && u->node && u->node->number == m->from)
@@ -309,7 +322,7 @@ static void refresh_move(Leader *l, Rebalance *o, Move *m) {
                 m->phase = ENDED;
                 return;
         }
-        failure = s ? failure_of(l, s, e) : NULL;
+        failure = s ? failure_of(l, s, e, blocked, sizeof(blocked)) : NULL;
         if (failure)
                 stop_for(l, o, m, failure);
         if (!is_settled(l, u, e))

@@ -195,7 +195,43 @@ static void a_unit_that_is_down_is_left_alone_and_takes_up_the_budget(void **sta
                 strstr(rig_last(a)->message, "2 more would be better off elsewhere and cannot be moved"));
 }
 
+#define NEEDS_DB ONE_DOWN "Requires=db.service\n"
+
+static void who_runs_without_what_it_needs_stays(void **state) {
+        assert_int_equal(rig_change(&g, START, "db.service", SERVICE "[X-Argosy]\nHost=n1\n")->status, 0);
+        start_on_two(12, NEEDS_DB);
+        rig_host_report(&g, rig_host(&g, 1), rig_unit_on(&g, 1, "db.service"),
+                        ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, ARGOSY__OUTCOME__KIND__NONE);
+        rig_settle(&g);
+        RigAnswer *a = ask((Wish){});
+        assert_true(a->final);
+        assert_int_equal(rig_last(a)->status, 0);
+        assert_int_equal(n_moved(a), 0);
+        assert_int_equal(count_down(12), 0);
+        assert_int_equal(rig_change(&g, START, "db.service", NULL)->status, 0);
+        assert_true(n_moved(ask((Wish){.id = 2})) > 0); // nothing else was in the way
+}
+
 // ------------------------------------------------------------------------------------------------ trouble
+
+// Both move with one entry, and what the other one needs fails where it went.
+static void who_waits_where_it_went_for_what_has_failed_ends_it(void **state) {
+        static const char db[] = SERVICE "[X-Argosy]\nMachineMetadata=disk=ssd\n";
+
+        (void) rig_label(&g, "n1", "disk", "ssd");
+        assert_int_equal(rig_change(&g, START, "db.service", db)->status, 0);
+        start_on_two(12, NEEDS_DB);
+        (void) rig_label(&g, "n1", "disk", NULL);
+        (void) rig_label(&g, "n3", "disk", "ssd");
+        g.start_ms = START_MS;
+        g.bad = hash_of(db, strlen(db));
+        RigAnswer *a = ask((Wish){});
+        assert_int_equal(watch(a, 12), 1);
+        assert_int_equal(rig_last(a)->status, EIO);
+        assert_string_equal(rig_last(a)->message,
+                            "db.service failed on n3, where it was moved: it failed; nothing more is moved");
+        assert_int_equal(units_on(3), 1);
+}
 
 static void when_one_fails_where_it_went_nothing_more_is_moved(void **state) {
         start_on_two(12, ONE_DOWN);
@@ -385,6 +421,8 @@ RUN_TESTS(
         T(who_says_so_stays),
         T(who_never_leaves_a_lost_node_stays_too),
         T(a_unit_that_is_down_is_left_alone_and_takes_up_the_budget),
+        T(who_runs_without_what_it_needs_stays),
+        T(who_waits_where_it_went_for_what_has_failed_ends_it),
         T(when_one_fails_where_it_went_nothing_more_is_moved),
         T(each_has_to_be_well_for_a_while_before_the_next),
         T(a_host_that_has_not_told_everything_proves_nothing),

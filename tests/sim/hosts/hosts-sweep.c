@@ -311,10 +311,13 @@ static bool all_vote(void *data) {
 static bool ask_until_well(uint32_t at, Argosy__Request *request) {
         Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
         uint64_t id[2] = {draw_word(sim_draw()), draw_word(sim_draw())};
+        bool well;
 
         job.id = (ProtobufCBinaryData){sizeof(id), (uint8_t *) id};
         request->job = &job;
-        return at && is_well(sim_client_send(at, NULL, request));
+        well = at && is_well(sim_client_send(at, NULL, request));
+        request->job = NULL;
+        return well;
 }
 
 // ---- a host that is to leave has a unit that must not run twice: it is started while no other node takes

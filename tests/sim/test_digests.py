@@ -2,7 +2,7 @@
 """A thousand stories are what they were: every entry of the log and every answer, by their digests (leader/stories.digests).
 
 Some of them are played in another order and with another allocator as well, since neither where memory lies nor what was played before may
-make a difference. A commit that changes on purpose what is asked, written or answered makes the file anew: tools/sim --write-digests.
+make a difference; nor may it whether a step of a turn is called that has no work, so what says that a step has some is complete. A commit that changes on purpose what is asked, written or answered makes the file anew: tools/sim --write-digests.
 
 Trials (trials.c) take as long as all the rest, and no digest has anything of them: one part of four has them.
 
@@ -38,6 +38,7 @@ def main():
     if twice:
         some = int(first) + int(twice[0]) - 1
         well &= play("from the last one to the first", program, first, some, "--backwards")
+        well &= play("with all steps of each turn", program, first, some, "--untried", "--all-due")
         well &= play("with another allocator", program, first, some, **other_allocator())
     sys.exit(0 if well else 1)
 

@@ -4,10 +4,11 @@
 //
 //      leader-sim --seed N [--prose] [--events] [--messages] [--until STEP]    one story
 //      leader-sim --file PATH ...                                 one that was written or shrunk
-//      leader-sim --seeds A..B [--backwards] [--untried] [--figures] [--first-red]
+//      leader-sim --seeds A..B [--backwards] [--untried] [--all-due] [--figures] [--first-red]
 //                                                             all of them, one behind the other
 //                 [--digests PATH | --compare PATH]               writes their digests, or compares them
 //                                                             --untried: without trials (trials.c)
+//                                                             --all-due: each step of each turn is called
 //      leader-sim --shrink (--seed N | --file PATH) --write PATH  the shortest story that is red for the
 //                                                                 same reason
 //      leader-sim --complete                                      none: says what could be asked of a leader
@@ -369,7 +370,7 @@ static int parse(int argc, char **argv) {
                 {"figures", no_argument, NULL, 'F'},       {"shrink", no_argument, NULL, 'k'},
                 {"write", required_argument, NULL, 'w'},   {"complete", no_argument, NULL, 'C'},
                 {"first-red", no_argument, NULL, 'r'},     {"untried", no_argument, NULL, 'T'},
-                {},
+                {"all-due", no_argument, NULL, 'A'},       {},
         };
 
         for (int c; (c = getopt_long(argc, argv, "", known, NULL)) >= 0;)
@@ -411,6 +412,9 @@ static int parse(int argc, char **argv) {
                 case 'b':
                         options.backwards = true;
                         break;
+                case 'A':
+                        world.all_due = true;
+                        break;
                 case 'T':
                         options.untried = true;
                         break;
@@ -449,8 +453,8 @@ int main(int argc, char **argv) {
         if (parse(argc, argv) < 0) {
                 fprintf(stderr, "leader-sim --seed N | --file PATH [--prose] [--events] [--messages] "
                                 "[--until STEP] [--shrink --write PATH]\n"
-                                "leader-sim --seeds A..B [--backwards] [--untried] [--figures] "
-                                "[--first-red] [--digests PATH] [--compare PATH]\n"
+                                "leader-sim --seeds A..B [--backwards] [--untried] [--all-due] "
+                                "[--figures] [--first-red] [--digests PATH] [--compare PATH]\n"
                                 "leader-sim --complete\n");
                 return 2;
         }

@@ -360,6 +360,7 @@ static void begin(const StoryPlan *plan) {
                                                .mass_loss_percent = s.mass_loss_percent,
                                                .limits = &limits,
                                                .events_bytes = s.events_bytes});
+        world.rig.leader->all_due = world.all_due;
         world.rig.start_ms = s.start_ms;
         world.rig.stop_ms = s.stop_ms;
         world.rig.batch_max = s.batch_max;

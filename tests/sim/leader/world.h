@@ -22,6 +22,7 @@ typedef struct World {
         size_t step;
         bool is_failing; // the log takes nothing
         uint64_t n_transitions; // of units on hosts
+        bool all_due; // of all stories: steps of a turn are called without work, too (due.h)
 } World;
 
 extern World world;

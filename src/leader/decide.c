@@ -414,7 +414,8 @@ static int decide_retries(Decision *d) {
 }
 
 static int decide_rollouts(Decision *d) {
-        return rollout_controller_decide(d->leader, &d->batch, &d->scheduler, decide_job_put_rollout, d);
+        return rollout_controller_decide(d->leader, &d->batch, &d->planned, &d->scheduler,
+                                         decide_job_put_rollout, d);
 }
 
 static int decide_rebalance(Decision *d) {

@@ -25,11 +25,11 @@
 
 #include "array.h"
 #include "batch-builder.h"
-#include "dependency-cycles.h"
 #include "log.h"
 #include "message.h"
 #include "network-change.h"
 #include "open-jobs.h"
+#include "ordering.h"
 #include "registry.h"
 #include "rollout-controller.h"
 #include "rollout-networks.h"
@@ -163,47 +163,6 @@ typedef struct Why {
         bool along; // with another instance
 } Why;
 
-typedef struct OrderOf {
-        const Decision *d;
-        const char *name;
-} OrderOf;
-
-static bool is_planned(const char *name, void *userdata) {
-        const OrderOf *o = userdata;
-
-        return streq(name, o->name) || batch_builder_has_order(&o->d->batch, name);
-}
-
-static int refuse_cycle(const Cycle *cycle, void *userdata) {
-        return -EINVAL;
-}
-
-// Whether the former content may be had again beside what others say of the order by now: 0, -EINVAL, or
-// -ENOMEM.
-static int take_order(Decision *d, const char *name, SpecEntry *former) {
-        OrderOf of = {d, name};
-        DependencyCycleSearch s = {.current = &d->leader->dependencies,
-                                   .planned = &d->planned,
-                                   .counts = is_planned,
-                                   .userdata = &of,
-                                   .found = refuse_cycle};
-        UnitOptions *options = NULL;
-        const UnitFile *file;
-        int r = spec_entry_file(former, &file);
-
-        if (r >= 0)
-                r = unit_file_expand(file, name, name, &options, NULL);
-        if (r < 0)
-                return r == -EINVAL ? 0 : r; // it was taken as it is
-        r = dependencies_set(&d->planned, name, options->dependencies, options->n_dependencies);
-        if (r >= 0 && options->n_dependencies > 0)
-                r = dependency_cycles_find(&s, &name, 1);
-        if (r >= 0)
-                r = batch_builder_note_order(&d->batch, name);
-        unit_options_unref(options);
-        return r < 0 ? r : 0;
-}
-
 // Whether it may have the networks of its former content again beside what others have got since. 0,
 // -EINVAL, or -ENOMEM.
 static int take_networks(const Reverts *r, const UnitEntry *e, SpecEntry *former) {
@@ -237,7 +196,8 @@ static int put(Reverts *r, const UnitEntry *e, const Argosy__JobUnits *group, ui
         next.spec = (ProtobufCBinaryData){.data = former->hash.bytes, .len = HASH_SIZE};
         if (!why)
                 return batch_builder_put_unit(&r->d->batch, &next, 0, e->record->revision);
-        k = take_networks(r, e, former) ?: take_order(r->d, next.name, former);
+        k = take_networks(r, e, former)
+                    ?: ordering_take(l, &r->d->planned, &r->d->batch, next.name, former, NULL);
         if (k < 0)
                 return k == -EINVAL ? 0 : k;
         next.from_template = group->from_template;

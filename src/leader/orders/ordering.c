@@ -318,7 +318,7 @@ static bool stop_waits(Leader *l, const UnitOnNode *s) {
 
 // What the order for the unit on the node has to wait for now. `wanted`: the unit is to be there at all;
 // else `e` may be NULL.
-static OrderHold ordering_judge(Leader *l, const UnitOnNode *s, const UnitEntry *e, bool wanted) {
+static OrderHold judge_order(Leader *l, const UnitOnNode *s, const UnitEntry *e, bool wanted) {
         bool launched = wanted && e->record->target == ARGOSY__TARGET__TARGET_LAUNCHED;
         OrderHold hold = launched ? hold_of_replacer(l, s, e) : HOLD_NOT;
 
@@ -335,7 +335,7 @@ static OrderHold ordering_judge(Leader *l, const UnitOnNode *s, const UnitEntry 
 }
 
 bool ordering_hold(Leader *l, UnitOnNode *s, const UnitEntry *e, bool wanted) {
-        OrderHold hold = ordering_judge(l, s, e, wanted);
+        OrderHold hold = judge_order(l, s, e, wanted);
 
         if (hold != s->hold) {
                 s->hold = hold;
@@ -400,7 +400,7 @@ static void reconsider(Leader *l, Unit *u) {
         list_foreach_safe (i, &u->on_nodes) {
                 UnitOnNode *s = CONTAINER_OF(i, UnitOnNode, by_unit);
 
-                if (ordering_judge(l, s, e, unit_wanted_on(l, u, e, s->node)) != s->hold)
+                if (judge_order(l, s, e, unit_wanted_on(l, u, e, s->node)) != s->hold)
                         orders_mark(l, u, s->node);
         }
 }
@@ -500,14 +500,15 @@ int ordering_on_unit(Leader *l, Unit *u, const UnitEntry *e, const UnitOptions *
 }
 
 typedef struct OrderCheck {
+        const BatchBuilder *batch; // NULL: no other unit is planned
         const char *name, *path;
         char *why;
 } OrderCheck;
 
-static bool is_the_one(const char *name, void *userdata) {
+static bool is_planned(const char *name, void *userdata) {
         const OrderCheck *c = userdata;
 
-        return streq(name, c->name);
+        return streq(name, c->name) || (c->batch && batch_builder_has_order(c->batch, name));
 }
 
 static int refuse_cycle(const Cycle *cycle, void *userdata) {
@@ -519,22 +520,53 @@ static int refuse_cycle(const Cycle *cycle, void *userdata) {
         return c->why ? -EINVAL : -ENOMEM;
 }
 
+static int check(const Leader *l, Dependencies *planned, OrderCheck *c, const UnitOptions *options) {
+        DependencyCycleSearch s = {.current = &l->dependencies,
+                                   .planned = planned,
+                                   .counts = is_planned,
+                                   .userdata = c,
+                                   .found = refuse_cycle,
+                                   .found_data = c};
+        int r = dependencies_set(planned, c->name, options->dependencies, options->n_dependencies);
+
+        return r < 0 || options->n_dependencies == 0 ? r : dependency_cycles_find(&s, &c->name, 1);
+}
+
 int ordering_check(const Leader *l, const char *name, const char *path, const UnitOptions *options,
                    char **ret_why) {
-        OrderCheck context = {name, path, NULL};
+        OrderCheck context = {NULL, name, path, NULL};
         Dependencies planned = {};
-        DependencyCycleSearch s = {.current = &l->dependencies,
-                                   .planned = &planned,
-                                   .counts = is_the_one,
-                                   .userdata = &context,
-                                   .found = refuse_cycle,
-                                   .found_data = &context};
-        int r = dependencies_set(&planned, name, options->dependencies, options->n_dependencies);
+        int r = check(l, &planned, &context, options);
 
-        r = r < 0 ? r : dependency_cycles_find(&s, &name, 1);
         dependencies_done_all(&planned);
         *ret_why = context.why;
         return r;
+}
+
+int ordering_judge(const Leader *l, Dependencies *planned, BatchBuilder *b, const char *name,
+                   SpecEntry *spec, char **ret_why) {
+        OrderCheck context = {b, name, name, NULL};
+        UnitOptions *options = NULL;
+        const UnitFile *file;
+        int r = spec_entry_file(spec, &file);
+
+        if (r >= 0)
+                r = unit_file_expand(file, name, name, &options, NULL);
+        if (r < 0)
+                return r == -EINVAL ? 0 : r;
+        r = check(l, planned, &context, options);
+        unit_options_unref(options);
+        if (ret_why)
+                *ret_why = TAKE_PTR(context.why);
+        free(context.why);
+        return r < 0 ? r : 0;
+}
+
+int ordering_take(const Leader *l, Dependencies *planned, BatchBuilder *b, const char *name, SpecEntry *spec,
+                  char **ret_why) {
+        int r = ordering_judge(l, planned, b, name, spec, ret_why);
+
+        return r < 0 ? r : batch_builder_note_order(b, name);
 }
 
 void ordering_retire(Leader *l) {

@@ -3,6 +3,8 @@
 
 // Units that start after each other, on whatever node.
 
+#include "batch-builder.h"
+#include "dependencies.h"
 #include "leader-core.h"
 #include "tables.h"
 #include "unit-file.h"
@@ -29,6 +31,14 @@ bool ordering_ends(const UnitOnNode *s);
 // cycle.
 int ordering_check(const Leader *l, const char *name, const char *path, const UnitOptions *options,
                    char **ret_why);
+// Whether a unit may have that content beside the order that others have by now, or get by the entry in the
+// making: `planned` has what is said by the units of which the batch has an order. 0; -EINVAL and *ret_why,
+// which is the caller's (NULL: not asked for); -ENOMEM. What another version has accepted is not refused.
+int ordering_judge(const Leader *l, Dependencies *planned, BatchBuilder *b, const char *name,
+                   SpecEntry *spec, char **ret_why) _warn_unused_;
+// The same; 0: the batch has its order from now on.
+int ordering_take(const Leader *l, Dependencies *planned, BatchBuilder *b, const char *name, SpecEntry *spec,
+                  char **ret_why) _warn_unused_;
 Standing ordering_standing(const Leader *l, const char *name);
 // Whether the unit, were it to start anew now, would not have to wait for its dependencies.
 bool ordering_lets_start(Leader *l, const char *name);

@@ -9,6 +9,9 @@
 // turn, the others keep the content of before (rollout_content()), and its record gets the new content at
 // the end.
 //
+// Others may get an order meanwhile which, with the content that is next for a unit, goes in a cycle. On the
+// way forward that fails the rollout, as any other failure; on the way back it ends where it is.
+//
 // What is next is rollout-policy.c's to say, looked at whenever something about the units was seen or
 // changed, and when a health gate ends. How long a unit is up is said by its host, on its own clock: so the
 // gate goes on after a change of leader. Of a host that does not say it the gate is by this leader's clock,
@@ -29,6 +32,7 @@
 #include "rollout-controller.h"
 #include "rollout-networks.h"
 #include "rollout-nodes.h"
+#include "rollout-order.h"
 #include "rollout-private.h"
 #include "rollout-sharers.h"
 #include "rollout-survey.h"
@@ -254,12 +258,22 @@ int rollout_turn_back(Leader *l, BatchBuilder *b, const Argosy__RolloutRecord *r
         return k < 0 ? k : batch_builder_put_rollout(b, &next);
 }
 
-int rollout_controller_stop(Leader *l, BatchBuilder *b, const Argosy__RolloutRecord *r, const char *reason) {
+int rollout_controller_stop(Leader *l, BatchBuilder *b, Dependencies *planned,
+                            const Argosy__RolloutRecord *r, const char *reason) {
+        char cycle[ROLLOUT_REASON_SIZE], both[2 * ROLLOUT_REASON_SIZE];
         Argosy__RolloutRecord next = *r;
         int k;
 
         if (batch_builder_has_rollout(b, r->name))
                 return -EBUSY;
+        k = rollout_order_settle(l, planned, b, r, cycle, sizeof(cycle));
+        if (k == ROLLOUT_IN_CYCLE) {
+                str_fit(both, sizeof(both), "%s; %s", reason, cycle);
+                k = rollout_turn_back(l, b, r, both);
+                return k < 0 ? k : ROLLOUT_IN_CYCLE;
+        }
+        if (k < 0)
+                return k;
         k = settle_global(l, b, r);
         next.phase = ARGOSY__ROLLOUT_PHASE__ROLLOUT_STOPPED;
         next.reason = (char *) reason;
@@ -421,9 +435,35 @@ int rollout_place(Leader *l, const Unit *u, SpecEntry *spec, Scheduler **schedul
         return r < 0 ? r : next->node == 0 ? ROLLOUT_NO_NODE : 0;
 }
 
+typedef struct TurnOfUnit {
+        Leader *l;
+        BatchBuilder *b;
+        Dependencies *planned;
+        Rollout *o;
+        const Argosy__RolloutRecord *r;
+        Scheduler **scheduler;
+        const NetworkChange *networks;
+        RolloutSums *sums;
+        char cycle[ROLLOUT_REASON_SIZE]; // the words of ROLLOUT_IN_CYCLE
+} TurnOfUnit;
+
+// With the node that it gets, and the order that it says. 0, ROLLOUT_NO_NODE, ROLLOUT_IN_CYCLE, or a
+// negative errno.
+static int take_content(TurnOfUnit *t, const Unit *u, SpecEntry *spec, Argosy__UnitRecord *next) {
+        int k = rollout_place(t->l, u, spec, t->scheduler, next);
+
+        next->spec = hash_field(&spec->hash);
+        if (k == 0 || (k == ROLLOUT_NO_NODE && rollout_is_returning(t->r)))
+                k = rollout_order_take(t->l, t->planned, t->b, u->name, spec, t->cycle, sizeof(t->cycle));
+        if (k != 0 && *t->scheduler) // others of the entry may be in conflict with what it keeps
+                scheduler_take_back(*t->scheduler, u->name);
+        return k;
+}
+
 // The same.
-static int change_unit(Leader *l, BatchBuilder *b, const Argosy__RolloutRecord *r, Unit *u,
-                       const RolloutItem *item, Scheduler **scheduler) {
+static int change_unit(TurnOfUnit *t, Unit *u, const RolloutItem *item) {
+        Leader *l = t->l;
+        const Argosy__RolloutRecord *r = t->r;
         const UnitEntry *e = cluster_state_find_unit(l->state, u->name);
         Argosy__UnitRecord next = *e->record;
         Argosy__UnitExtra extra;
@@ -437,18 +477,14 @@ static int change_unit(Leader *l, BatchBuilder *b, const Argosy__RolloutRecord *
         next.extra = unit_extra_with_trial(&extra, e->record, NULL);
         bump |= in_place ? 0 : secrets_bump(e, r, spec);
         if (rollout_is_update(r) && spec) {
-                next.spec = hash_field(&spec->hash);
-                k = rollout_place(l, u, spec, scheduler, &next);
-                if (k < 0 || (k == ROLLOUT_NO_NODE && !rollout_is_returning(r))) {
-                        if (*scheduler) // others of the entry may be in conflict with what it keeps
-                                scheduler_take_back(*scheduler, u->name);
+                k = take_content(t, u, spec, &next);
+                if (k != 0)
                         return k;
-                }
         }
         if (!u->node) // the other content may have a node
                 leader_set_due(l, DUE_PLACEMENT);
         disruption_budget_take(l, u);
-        return batch_builder_put_unit(b, &next, bump, e->record->revision);
+        return batch_builder_put_unit(t->b, &next, bump, e->record->revision);
 }
 
 // For that unit, on that node (NULL: on none); `unit` NULL: `why` says of which.
@@ -466,19 +502,21 @@ static int rollout_fail(Leader *l, BatchBuilder *b, const Argosy__RolloutRecord 
         return rollout_turn_back(l, b, r, reason);
 }
 
-typedef struct TurnOfUnit {
-        Leader *l;
-        BatchBuilder *b;
-        Rollout *o;
-        const Argosy__RolloutRecord *r;
-        Scheduler **scheduler;
-        const NetworkChange *networks;
-        RolloutSums *sums;
-} TurnOfUnit;
+// With that content a unit would come after itself.
+static int end_in_cycle(Leader *l, BatchBuilder *b, Dependencies *planned, const Argosy__RolloutRecord *r,
+                        const char *why) {
+        char reason[2 * ROLLOUT_REASON_SIZE];
+
+        if (!rollout_is_returning(r))
+                return rollout_fail(l, b, r, NULL, NULL, why);
+        str_fit(reason, sizeof(reason), "%s; it does not go back: %s", r->reason, why);
+        log_unit(LOG_WARNING, r->name, "%s: its update stops: %s.", r->name, reason);
+        return rollout_controller_stop(l, b, planned, r, reason);
+}
 
 // It is on the node of a unit that has its turn, and has one of the networks that change.
 static int change_sharer(Unit *v, void *userdata) {
-        const TurnOfUnit *t = userdata;
+        TurnOfUnit *t = userdata;
         RolloutItem item = rollout_item(t->l, t->r, v, false);
 
         if (batch_builder_has_unit(t->b, v->name))
@@ -487,21 +525,21 @@ static int change_sharer(Unit *v, void *userdata) {
                 return rollout_networks_put(t->l, t->b, t->networks, v, rollout_is_returning(t->r));
         t->sums->down += item.wanted_up && item.up;
         t->sums->on_way += item.wanted_up;
-        return change_unit(t->l, t->b, t->r, v, &item, t->scheduler);
+        return change_unit(t, v, &item);
 }
 
-// With all on its node that share networks which change. ROLLOUT_NO_NODE, or as change_unit().
-static int change_with_sharers(const TurnOfUnit *t, Unit *u) {
+// With all on its node that share networks which change. As change_unit().
+static int change_with_sharers(TurnOfUnit *t, Unit *u) {
         const Node *n = u->node; // where it is: it may get another one
         RolloutItem item = rollout_item(t->l, t->r, u, false);
-        int k = change_unit(t->l, t->b, t->r, u, &item, t->scheduler);
+        int k = change_unit(t, u, &item);
 
         return k == 0 && t->networks->n > 0
-                       ? rollout_networks_each(t->l, t->networks, u, n, change_sharer, (void *) t)
+                       ? rollout_networks_each(t->l, t->networks, u, n, change_sharer, t)
                        : k;
 }
 
-// 0, ROLLOUT_NO_NODE, or a negative errno; *ret_held: it has to wait, and nothing is changed.
+// As change_unit(); *ret_held: it has to wait, and nothing is changed.
 static int take_turn(TurnOfUnit *t, Unit *u, RolloutSums then, bool *ret_held) {
         const Argosy__RolloutRecord *r = t->r;
         const UnitEntry *e = cluster_state_find_unit(t->l->state, u->name);
@@ -529,9 +567,16 @@ static int take_turn(TurnOfUnit *t, Unit *u, RolloutSums then, bool *ret_held) {
 // Changes units in the order of names, as many as may have their turn now, or as one entry takes. A unit
 // that is held back is judged again with the next look, which comes when something of the group, or of what
 // goes down with it, has changed.
-static int change_units(Leader *l, BatchBuilder *b, Rollout *o, const Argosy__RolloutRecord *r,
-                        const RolloutView *rules, RolloutSums sums, Scheduler **scheduler) {
-        TurnOfUnit one = {.l = l, .b = b, .o = o, .r = r, .scheduler = scheduler, .sums = &sums};
+static int change_units(Leader *l, BatchBuilder *b, Dependencies *planned, Rollout *o,
+                        const Argosy__RolloutRecord *r, const RolloutView *rules, RolloutSums sums,
+                        Scheduler **scheduler) {
+        TurnOfUnit one = {.l = l,
+                          .b = b,
+                          .planned = planned,
+                          .o = o,
+                          .r = r,
+                          .scheduler = scheduler,
+                          .sums = &sums};
         unsigned n = 0;
 
         for (RolloutTurn turn = 0; turn < ROLLOUT_TURNS; turn++)
@@ -552,6 +597,8 @@ static int change_units(Leader *l, BatchBuilder *b, Rollout *o, const Argosy__Ro
                         if (k == ROLLOUT_NO_NODE)
                                 return rollout_fail(l, b, r, m->unit->name, m->unit->node,
                                             "no node takes it with the new content");
+                        if (k == ROLLOUT_IN_CYCLE)
+                                return end_in_cycle(l, b, planned, r, one.cycle);
                         if (k < 0)
                                 return k;
                 }
@@ -581,9 +628,17 @@ static void note_look(Rollout *o, size_t n_items, size_t n_down, size_t left, si
 }
 
 // What shares networks with its units has them, too, and is well with them, before it is over.
-static int end_with_sharers(Leader *l, BatchBuilder *b, Rollout *o, const Argosy__RolloutRecord *r,
-                            const RolloutSums *sums) {
-        return rollout_sharers_left(o) > 0 ? rollout_sharers_step(l, b, o, r) : finish(l, b, r, sums);
+static int end_with_sharers(Leader *l, BatchBuilder *b, Dependencies *planned, Rollout *o,
+                            const Argosy__RolloutRecord *r, const RolloutSums *sums) {
+        char cycle[ROLLOUT_REASON_SIZE];
+        int k;
+
+        if (rollout_sharers_left(o) > 0)
+                return rollout_sharers_step(l, b, o, r);
+        k = rollout_order_settle(l, planned, b, r, cycle, sizeof(cycle));
+        if (k == ROLLOUT_IN_CYCLE)
+                return end_in_cycle(l, b, planned, r, cycle);
+        return k < 0 ? k : finish(l, b, r, sums);
 }
 
 // A unit that went along has failed. False: none has; else *ret is what came of it.
@@ -607,9 +662,10 @@ static void look_on(Leader *l, Rollout *o) {
         leader_mark(l);
 }
 
-static int step_nodes(Leader *l, BatchBuilder *b, Rollout *o, const Argosy__RolloutRecord *r, Unit *u,
-                      const UnitEntry *e) {
+static int step_nodes(Leader *l, BatchBuilder *b, Dependencies *planned, Rollout *o,
+                      const Argosy__RolloutRecord *r, Unit *u, const UnitEntry *e) {
         _cleanup_free_ size_t *chosen = NULL;
+        char cycle[ROLLOUT_REASON_SIZE];
         RolloutView rules;
         RolloutStep step;
         int k;
@@ -630,14 +686,17 @@ static int step_nodes(Leader *l, BatchBuilder *b, Rollout *o, const Argosy__Roll
         if (fail_for_sharer(l, b, o, r, &k))
                 return k;
         if (step.action == ROLLOUT_OVER)
-                return end_with_sharers(l, b, o, r, &(RolloutSums){});
-        return step.n_chosen > 0 && !waits_for_sharers(o, r)
-                       ? change_nodes(l, b, o, r, u, chosen, step.n_chosen)
-                       : 0;
+                return end_with_sharers(l, b, planned, o, r, &(RolloutSums){});
+        if (step.n_chosen == 0 || waits_for_sharers(o, r))
+                return 0;
+        k = rollout_order_judge(l, planned, b, r, cycle, sizeof(cycle));
+        if (k == ROLLOUT_IN_CYCLE)
+                return end_in_cycle(l, b, planned, r, cycle);
+        return k < 0 ? k : change_nodes(l, b, o, r, u, chosen, step.n_chosen);
 }
 
-static int step_units(Leader *l, BatchBuilder *b, Rollout *o, const Argosy__RolloutRecord *r,
-                      Scheduler **scheduler) {
+static int step_units(Leader *l, BatchBuilder *b, Dependencies *planned, Rollout *o,
+                      const Argosy__RolloutRecord *r, Scheduler **scheduler) {
         RolloutMembers *m = &o->members;
         RolloutView rules;
         RolloutSums sums;
@@ -662,23 +721,25 @@ static int step_units(Leader *l, BatchBuilder *b, Rollout *o, const Argosy__Roll
         if (fail_for_sharer(l, b, o, r, &k))
                 return k;
         if (sums.left > 0)
-                return waits_for_sharers(o, r) ? 0 : change_units(l, b, o, r, &rules, sums, scheduler);
-        return end_with_sharers(l, b, o, r, &sums);
+                return waits_for_sharers(o, r)
+                               ? 0
+                               : change_units(l, b, planned, o, r, &rules, sums, scheduler);
+        return end_with_sharers(l, b, planned, o, r, &sums);
 }
 
-static int take_step(Leader *l, BatchBuilder *b, Rollout *o, const Argosy__RolloutRecord *r,
-                     Scheduler **scheduler) {
+static int take_step(Leader *l, BatchBuilder *b, Dependencies *planned, Rollout *o,
+                     const Argosy__RolloutRecord *r, Scheduler **scheduler) {
         const UnitEntry *e = cluster_state_find_unit(l->state, r->name);
         Unit *u = unit_find(l, r->name);
 
         if (unit_name_kind(r->name, NULL) != UNIT_NAME_TEMPLATE && !e)
                 return end_without_unit(b, r);
-        return e && u && e->record->global ? step_nodes(l, b, o, r, u, e)
-                                           : step_units(l, b, o, r, scheduler);
+        return e && u && e->record->global ? step_nodes(l, b, planned, o, r, u, e)
+                                           : step_units(l, b, planned, o, r, scheduler);
 }
 
-int rollout_controller_decide(Leader *l, BatchBuilder *b, Scheduler **scheduler, RolloutStepped stepped,
-                              void *userdata) {
+int rollout_controller_decide(Leader *l, BatchBuilder *b, Dependencies *planned, Scheduler **scheduler,
+                              RolloutStepped stepped, void *userdata) {
         l->rollout_due_us = 0;
         list_foreach (i, &l->rollouts) {
                 Rollout *o = CONTAINER_OF(i, Rollout, all);
@@ -690,7 +751,7 @@ int rollout_controller_decide(Leader *l, BatchBuilder *b, Scheduler **scheduler,
                 if (o->due && rollout_is_under_way(r) && l->n_hosts.unattached == 0 &&
                     batch_builder_takes_more(b)) {
                         o->due = false;
-                        k = take_step(l, b, o, r, scheduler);
+                        k = take_step(l, b, planned, o, r, scheduler);
                         if (k >= 0)
                                 k = stepped(r, mark, userdata);
                         if (k == -EBUSY) { // the batch touches its records already

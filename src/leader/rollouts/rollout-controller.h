@@ -4,6 +4,7 @@
 // Carries out rollout-policy.h's steps: new content or a restart, a few units at a time.
 
 #include "batch-builder.h"
+#include "dependencies.h"
 #include "leader-core.h"
 #include "scheduler.h"
 
@@ -14,9 +15,13 @@ void rollout_controller_on_time(Leader *l);
 void rollout_controller_mark_all(Leader *l); // at all of them
 // What a step of a rollout has put into the batch, behind the mark. 0 or a negative errno.
 typedef int (*RolloutStepped)(const Argosy__RolloutRecord *r, BatchBuilderMark mark, void *userdata);
-int rollout_controller_decide(Leader *l, BatchBuilder *b, Scheduler **scheduler, RolloutStepped stepped,
-                              void *userdata);
-enum { ROLLOUT_NO_NODE = 1 }; // takes it with that content, now
+// `planned`: as of ordering_judge().
+int rollout_controller_decide(Leader *l, BatchBuilder *b, Dependencies *planned, Scheduler **scheduler,
+                              RolloutStepped stepped, void *userdata);
+enum {
+        ROLLOUT_NO_NODE = 1, // takes it with that content, now
+        ROLLOUT_IN_CYCLE,    // the order would go with that content
+};
 // Where the unit goes with another content: where it is, if that node may have it. 0, ROLLOUT_NO_NODE (and
 // the record has none), or a negative errno.
 int rollout_place(Leader *l, const Unit *u, SpecEntry *spec, Scheduler **scheduler,
@@ -25,8 +30,10 @@ int rollout_controller_plan(Leader *l, PendingRequest *t, BatchBuilder *b); // r
 // The same of a pending request that asks for something else, of which this is a part.
 int rollout_controller_plan_as(Leader *l, PendingRequest *t, BatchBuilder *b,
                                const Argosy__Request__Rollout *m);
-// One that is under way ends where it is. 0, -EBUSY: in the next batch, -ENOMEM.
-int rollout_controller_stop(Leader *l, BatchBuilder *b, const Argosy__RolloutRecord *r, const char *reason);
+// One that is under way ends where it is. 0; ROLLOUT_IN_CYCLE: it cannot, as the new content of a unit on
+// every node would close a cycle of order, and goes back; -EBUSY: in the next batch; -ENOMEM.
+int rollout_controller_stop(Leader *l, BatchBuilder *b, Dependencies *planned,
+                            const Argosy__RolloutRecord *r, const char *reason);
 // What a client that waits for a rollout is told: progress, or the end.
 void rollout_wait_judge(Leader *l, PendingRequest *t);
 // One word about the rollout that this record is about, and a sentence; NULL, false: there is none.

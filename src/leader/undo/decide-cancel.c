@@ -486,14 +486,17 @@ static int end_held(CancelWork *w, const CancelJob *job, BatchBuilder *b) {
         return r < 0 ? r : say(w, name, true, "it never begins");
 }
 
-static int stop_rollout(CancelWork *w, const CancelJob *job, BatchBuilder *b) {
+static int stop_rollout(CancelWork *w, const CancelJob *job, Decision *d) {
         const Argosy__RolloutRecord *r = open_job_rollout(w->leader, job->number);
         _cleanup_free_ char *reason = str_printf("called off by %s", w->who);
         int k;
 
         if (!reason)
                 return -ENOMEM;
-        k = rollout_controller_stop(w->leader, b, r, reason);
+        k = rollout_controller_stop(w->leader, &d->batch, &d->planned, r, reason);
+        if (k == ROLLOUT_IN_CYCLE)
+                return say(w, r->name, false,
+                           "its order would go in a cycle with the new content: all goes back");
         return k < 0 ? k : say(w, r->name, false, "nothing more of it is changed; what was changed stays");
 }
 
@@ -530,14 +533,14 @@ static int stop_drains(CancelWork *w, CancelJob *job, BatchBuilder *b) {
         return MIN_OF(r, 0);
 }
 
-static int put_job(CancelWork *w, CancelJob *job, BatchBuilder *b) {
+static int put_job(CancelWork *w, CancelJob *job, Decision *d) {
         switch (job->kind) {
         case KIND_HELD:
-                return end_held(w, job, b);
+                return end_held(w, job, &d->batch);
         case KIND_ROLLOUT:
-                return stop_rollout(w, job, b);
+                return stop_rollout(w, job, d);
         case KIND_DRAIN:
-                return stop_drains(w, job, b);
+                return stop_drains(w, job, &d->batch);
         case KIND_REBALANCE: // on_begun()
                 return say(w, "rebalance", true, "nothing more is moved");
         default:
@@ -742,7 +745,7 @@ static int begin(Decision *d, PendingRequest *t) {
         if (!w->said)
                 return -ENOMEM;
         for (size_t i = 0; r == 0 && i < w->n_jobs; i++)
-                r = put_job(w, &w->jobs[i], &d->batch);
+                r = put_job(w, &w->jobs[i], d);
         if (r < 0)
                 return r;
         name_jobs(t, false);

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// Whether units may have the content that a rollout has for them next, as to the order that others have got
+// since it began.
+
+#include "batch-builder.h"
+#include "dependencies.h"
+#include "leader-core.h"
+
+// Of one unit that gets this content by the entry. 0: the entry has its order; ROLLOUT_IN_CYCLE: it goes in
+// a cycle, and `ret` has the words; or a negative errno. `planned`: as of ordering_judge().
+int rollout_order_take(const Leader *l, Dependencies *planned, BatchBuilder *b, const char *name,
+                       SpecEntry *spec, char *ret, size_t size) _warn_unused_;
+// Of a global unit, whose record gets what its nodes have: by this entry, or some day, which the entry does
+// not note. 0 also of others, and on the way back: the record has still that content.
+int rollout_order_settle(const Leader *l, Dependencies *planned, BatchBuilder *b,
+                         const Argosy__RolloutRecord *r, char *ret, size_t size) _warn_unused_;
+int rollout_order_judge(const Leader *l, Dependencies *planned, BatchBuilder *b,
+                        const Argosy__RolloutRecord *r, char *ret, size_t size) _warn_unused_;

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// While an update goes through units, others get an order that goes in a cycle with the next content.
+#include "leader-asks.h"
+#include "leader-private.h"
+#include "messages.h"
+#include "str.h"
+
+#define OLD "[Service]\nExecStart=/bin/sleep 1000\n"
+#define NEW "[Service]\nExecStart=/bin/sleep 2000\n"
+#define BAD "[Service]\nExecStart=/bin/false\n"
+#define ONE_DOWN "[X-Argosy]\nMaxUnavailable=1\n"
+#define GLOBAL "[X-Argosy]\nGlobal=true\n"
+#define UPDATE ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE
+#define START ARGOSY__VERB__VERB_START
+
+enum { START_MS = 1000, HEALTH_MS = 2000, END_MS = 60000 };
+
+static Rig g;
+
+FIXTURE(setup) {
+        rig_start(&g, 3);
+        g.bad = hash_of(BAD ONE_DOWN, strlen(BAD ONE_DOWN));
+}
+
+RIG_TEARDOWN
+
+static void start(const char *name, const char *content) {
+        const Argosy__Response *r =
+                rig_last(rig_change_with_and_settle(&g, START, name, content, true, NULL));
+
+        if (r->status != 0 || r->change->units[0]->status != 0)
+                fail_msg("%s: %s %s", name, r->message, r->change ? r->change->units[0]->message : "");
+}
+
+static const Argosy__RolloutRecord *record(const char *name) {
+        return cluster_state_find_rollout(g.state, name);
+}
+
+static void begin(const char *name, const char *content) {
+        RigAnswer *a = rig_rollout(&g, (RigRollout){UPDATE, name, content, .health_ms = HEALTH_MS});
+
+        assert_int_equal(rig_last(a)->status, 0);
+        assert_int_equal(record(name)->phase, ARGOSY__ROLLOUT_PHASE__ROLLOUT_RUNNING);
+}
+
+static bool has(const char *name, const char *content) {
+        return memcmp(rig_record(&g, name)->spec.data, hash_of(content, strlen(content)).bytes, HASH_SIZE) ==
+               0;
+}
+
+static void start_two_instances(const char *content) {
+        (void) rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "web@.service", content);
+        start("web@1.service", NULL);
+        start("web@2.service", NULL);
+        g.start_ms = START_MS;
+}
+
+static void an_update_goes_back_before_a_unit_that_would_come_after_itself(void **state) {
+        start("b.service", OLD);
+        start_two_instances(OLD ONE_DOWN);
+        begin("web@.service", NEW ONE_DOWN "After=b.service\n");
+        assert_true(has("web@1.service", NEW ONE_DOWN "After=b.service\n"));
+        start("b.service", OLD "[X-Argosy]\nAfter=web@2.service\n");
+        rig_pass_ms(&g, END_MS);
+        assert_int_equal(record("web@.service")->phase, ARGOSY__ROLLOUT_PHASE__ROLLOUT_RETURNED);
+        assert_string_equal(record("web@.service")->reason,
+                            "web@2.service:5: the order goes in a cycle: web@2.service after b.service "
+                            "after web@2.service");
+        assert_true(has("web@1.service", OLD ONE_DOWN));
+        assert_true(has("web@2.service", OLD ONE_DOWN));
+}
+
+static void what_would_come_after_itself_does_not_go_back(void **state) {
+        start("b.service", OLD);
+        start_two_instances(OLD ONE_DOWN "After=b.service\n");
+        begin("web@.service", BAD ONE_DOWN);
+        assert_true(has("web@1.service", BAD ONE_DOWN));
+        start("b.service", OLD "[X-Argosy]\nAfter=web@1.service\n");
+        rig_pass_ms(&g, END_MS);
+        assert_int_equal(record("web@.service")->phase, ARGOSY__ROLLOUT_PHASE__ROLLOUT_STOPPED);
+        assert_string_equal(record("web@.service")->reason,
+                            "web@1.service on n2: it failed; it does not go back: web@1.service:5: the "
+                            "order goes in a cycle: web@1.service after b.service after web@1.service");
+        assert_true(has("web@1.service", BAD ONE_DOWN));
+        assert_true(has("web@2.service", OLD ONE_DOWN "After=b.service\n"));
+}
+
+static void the_nodes_of_a_global_unit_go_back_too(void **state) {
+        start("b.service", OLD);
+        start("all.service", OLD GLOBAL);
+        g.start_ms = START_MS;
+        begin("all.service", NEW GLOBAL "After=b.service\n");
+        start("b.service", OLD "[X-Argosy]\nAfter=all.service\n");
+        rig_pass_ms(&g, END_MS);
+        assert_int_equal(record("all.service")->phase, ARGOSY__ROLLOUT_PHASE__ROLLOUT_RETURNED);
+        assert_string_equal(record("all.service")->reason,
+                            "all.service:5: the order goes in a cycle: all.service after b.service after "
+                            "all.service");
+        assert_true(has("all.service", OLD GLOBAL));
+}
+
+// What its nodes have cannot stay: its record would get it.
+static void of_a_global_unit_a_cancelled_update_goes_back_if_it_cannot_stay(void **state) {
+        start("b.service", OLD);
+        start("all.service", OLD GLOBAL);
+        g.start_ms = START_MS;
+        begin("all.service", NEW GLOBAL "After=b.service\n");
+        uint64_t job = cluster_state_last_job(g.state);
+        start("b.service", OLD "[X-Argosy]\nAfter=all.service\n");
+        RigAnswer *a = rig_job_cancel(&g, job);
+        assert_int_equal(rig_last(a)->status, 0);
+        assert_non_null(strstr(record("all.service")->reason, "the order goes in a cycle: all.service"));
+        rig_pass_ms(&g, END_MS);
+        assert_int_equal(record("all.service")->phase, ARGOSY__ROLLOUT_PHASE__ROLLOUT_RETURNED);
+        assert_true(has("all.service", OLD GLOBAL));
+}
+
+RUN_TESTS(
+        RIG_TEST(an_update_goes_back_before_a_unit_that_would_come_after_itself),
+        RIG_TEST(what_would_come_after_itself_does_not_go_back),
+        RIG_TEST(the_nodes_of_a_global_unit_go_back_too),
+        RIG_TEST(of_a_global_unit_a_cancelled_update_goes_back_if_it_cannot_stay)
+)

@@ -14,6 +14,7 @@
 #include "authorization.h"
 #include "ca-controller.h"
 #include "preview-turns.h"
+#include "container-check.h"
 #include "decide-moves.h"
 #include "due.h"
 #include "event-marks.h"
@@ -117,6 +118,10 @@ static const TermTable tables[] = {
         {.on_time = previews_on_time,
          WHEN(DUE_LIST(previews_asking)),
          .next_deadline = previews_next_deadline},
+        {.on_time = container_checks_on_time,
+         WHEN(DUE_SET(container_checks.n)),
+         .next_deadline = container_checks_next_deadline,
+         .retire = container_checks_retire},
         {DUE_AT(ca_due_us), .sets_due = DUE_CA, .retire = ca_controller_retire},
         {DUE_AT(voter_secrets_due_us), .sets_due = DUE_VOTER_SECRETS,
          .retire = voter_secrets_controller_retire},

@@ -5,7 +5,8 @@
 //                                      '-> taken, or nobody can say within WITHIN_MS: the request is decided
 //
 // A host that goes before it has answered, or cannot say it, is no answer: the next one that may run the
-// file is asked, as long as WITHIN_MS are not over since the first.
+// file is asked, as long as WITHIN_MS are not over since the first. The host itself keeps to what is left of
+// them. One that hangs does not, as long as its session lives: then the leader waits no longer.
 //
 // What a generator refuses would be refused by each node that gets it (agent-verify.h), one after the other,
 // with the unit stored and nowhere. Another podman may take what this one refuses, and the other way round:
@@ -22,6 +23,7 @@
 #include "array.h"
 #include "clock.h"
 #include "cluster-state.h"
+#include "deadline-heap.h"
 #include "image-files.h"
 #include "node-calls.h"
 #include "nodes.h"
@@ -50,7 +52,6 @@ typedef struct ContainerFile {
         uint64_t call; // 0: no host is asked at present
         uint32_t asked[HOSTS_MAX]; // nodes
         size_t n_asked;
-        uint64_t until_us; // for so long hosts are asked
         char *why;     // it is refused; NULL: it is not
         bool is_unchecked; // nobody has said it
         bool is_to_ask;    // the next host
@@ -58,8 +59,11 @@ typedef struct ContainerFile {
 
 typedef struct ContainerCheck {
         RequestWork work;
+        PendingRequest *pending;
         ContainerFile *list;
         size_t n, allocated;
+        uint64_t until_us; // for so long hosts are asked
+        Deadline deadline; // then, in Leader.container_checks
 } ContainerCheck;
 
 static void check_free(PendingRequest *t, RequestWork *work) {
@@ -70,6 +74,7 @@ static void check_free(PendingRequest *t, RequestWork *work) {
                 free(c->list[i].why);
         }
         free(c->list);
+        deadline_heap_clear(&t->leader->container_checks, &c->deadline);
         free(c);
 }
 
@@ -150,17 +155,16 @@ static void on_verified(PendingRequest *t, Node *n, const Argosy__Response *answ
 // ------------------------------------------------------------------------------------------------ asking
 
 // Of a millisecond that has begun as much as of a whole one. 0: it is too late.
-static uint32_t left_ms(const Leader *l, const ContainerFile *file) {
-        uint64_t now = leader_now(l);
+static uint32_t left_ms(const ContainerCheck *c) {
+        uint64_t now = leader_now(c->pending->leader);
 
-        return file->until_us > now ? (uint32_t) ((file->until_us - now + USEC_PER_MSEC - 1) / USEC_PER_MSEC)
-                                    : 0;
+        return c->until_us > now ? (uint32_t) ((c->until_us - now + USEC_PER_MSEC - 1) / USEC_PER_MSEC) : 0;
 }
 
 static int ask(PendingRequest *t, const Argosy__NamedFile *f, const UnitFile *file, ContainerFile *ret) {
         Argosy__Request__Verify question = ARGOSY__REQUEST__VERIFY__INIT;
         Argosy__NamedFile *files[] = {(Argosy__NamedFile *) f};
-        bool may_ask = ret->n_asked < HOSTS_MAX && left_ms(t->leader, ret) > 0;
+        bool may_ask = ret->n_asked < HOSTS_MAX && left_ms(check_of(t)) > 0;
         Node *n = may_ask ? image_files_find_node(t->leader, f, file, f->name, ret->asked, ret->n_asked)
                           : NULL;
 
@@ -171,7 +175,7 @@ static int ask(PendingRequest *t, const Argosy__NamedFile *f, const UnitFile *fi
         ret->asked[ret->n_asked++] = n->number;
         question.files = files;
         question.n_files = 1;
-        question.within_ms = left_ms(t->leader, ret);
+        question.within_ms = left_ms(check_of(t));
         return node_calls_ask_verify(t->leader, t, n, &question, on_verified, t, &ret->call);
 }
 
@@ -219,7 +223,6 @@ static int look_at(PendingRequest *t, size_t number) {
                 return r;
         c->list[c->n] = (ContainerFile){.unit = strdup(f->name),
                                         .number = number,
-                                        .until_us = leader_now(t->leader) + WITHIN_MS * USEC_PER_MSEC,
                                         .is_unchecked = c->n >= ASKED_MAX};
         if (!c->list[c->n].unit)
                 return -ENOMEM;
@@ -233,10 +236,37 @@ static int begin(PendingRequest *t) {
 
         if (r < 0)
                 return r;
+        c->pending = t;
+        c->until_us = leader_now(t->leader) + WITHIN_MS * USEC_PER_MSEC;
         request_add_work(t, &check_kind, &c->work);
         for (size_t i = 0; r == 0 && i < image_files_count(t); i++)
                 r = look_at(t, i);
+        if (r == 0 && container_check_waits(t))
+                r = deadline_heap_set(&t->leader->container_checks, &c->deadline, c->until_us);
         return r;
+}
+
+uint64_t container_checks_next_deadline(const Leader *l) {
+        return deadline_heap_next(&l->container_checks);
+}
+
+// What a host says later is about no file any more (find_call()).
+void container_checks_on_time(Leader *l) {
+        Deadline *d;
+
+        while ((d = deadline_heap_pop(&l->container_checks, leader_now(l)))) {
+                ContainerCheck *c = CONTAINER_OF(d, ContainerCheck, deadline);
+
+                for (size_t i = 0; i < c->n; i++) {
+                        c->list[i].is_unchecked |= c->list[i].call != 0;
+                        c->list[i].call = 0;
+                }
+                leader_mark(l);
+        }
+}
+
+void container_checks_retire(Leader *l) {
+        deadline_heap_done(&l->container_checks);
 }
 
 static const ContainerFile *first_refused(const ContainerCheck *c) {

@@ -15,3 +15,7 @@ void container_check_forget(PendingRequest *t);
 bool container_check_waits(const PendingRequest *t);
 // The answer says of which units' files nobody could say anything. 0 or -ENOMEM.
 int container_check_note(PendingRequest *t);
+// In Leader.container_checks: when the next one waits for hosts no longer; 0: none waits.
+uint64_t container_checks_next_deadline(const Leader *l);
+void container_checks_on_time(Leader *l);
+void container_checks_retire(Leader *l); // after all pending requests

@@ -117,6 +117,22 @@ static void a_host_that_goes_leaves_it_unchecked(void **state) {
         assert_non_null(strstr(taken(rig_last(a)), "so that is unchecked"));
 }
 
+// Its session lives, and so does its lease. What it says later is about nothing any more.
+static void a_host_that_hangs_is_waited_for_five_seconds(void **state) {
+        uint64_t id[2] = {++g.id, 55};
+
+        rig_host(&g, 2)->mute = rig_host(&g, 3)->mute = true;
+        RigAnswer *a =
+                rig_change_with_and_settle(&g, SUBMIT, "web.service", UNHEARD, false, (const uint8_t *) id);
+        rig_pass_ms(&g, 4000);
+        assert_int_equal(a->n, 0);
+        rig_pass_ms(&g, 1100);
+        assert_true(a->final);
+        assert_int_equal(n_asked, 1);
+        assert_non_null(strstr(taken(rig_last(a)), "so that is unchecked"));
+        assert_int_equal(deadline_heap_next(&g.leader->container_checks), 0);
+}
+
 // It has gone with its answer, the other one has all the time that is left.
 static void the_next_host_is_asked_if_the_first_one_goes(void **state) {
         enum { SHORT_MS = 1000 };
@@ -182,5 +198,6 @@ RUN_TESTS(
         CHECK_TEST(a_service_s_file_is_not_asked_about),
         CHECK_TEST(without_a_host_that_could_say_it_is_taken_and_noted),
         CHECK_TEST(the_next_host_is_asked_if_the_first_one_goes),
-        CHECK_TEST(a_host_that_goes_leaves_it_unchecked)
+        CHECK_TEST(a_host_that_goes_leaves_it_unchecked),
+        CHECK_TEST(a_host_that_hangs_is_waited_for_five_seconds)
 )

@@ -10,6 +10,15 @@
 #include "replace-cycles.h"
 #include "unit-file.h"
 
+// An instance that is refused because of those that share its networks.
+typedef struct Unshared {
+        int status; // 0: none was
+        char *message;
+        bool is_new;
+        Hash before, next; // its contents; new: none before
+        size_t n_along;    // Planner.n_along before it
+} Unshared;
+
 typedef struct Planner {
         ClusterState *state;
         const Argosy__Request__Change *change;
@@ -24,6 +33,7 @@ typedef struct Planner {
         SpecEntry *sibling_spec;   // what they have
         Hash shared_before, shared_next; // of an instance whose networks others have by now; or zero
         bool shared_new;           // that instance was new: shared_before is none
+        Unshared unshared;         // of the last one of which others cannot have the networks
         int sibling_found;         // as ChangeOps.siblings() said
         unsigned depth;            // of units that bring others along
         struct Planning *planning; // innermost unit that is being planned

@@ -38,6 +38,9 @@ typedef struct Sharing {
         Argosy__Response__UnitResult *result;
         char *first;
         size_t n;
+        const SpecEntry *seen; // the content of the last sharer, as thousands may have it: whether it
+        bool concerns;         // has another file of a network, and
+        Hash next;             // what it becomes; zero: not known
         int r;
 } Sharing;
 
@@ -95,15 +98,30 @@ static bool would_stop(const Planner *p, const UnitEntry *e) {
         return !p->ops->aim && e->record->target > most;
 }
 
+static bool concerns(Sharing *s, const SpecEntry *spec) {
+        if (s->seen != spec) {
+                s->seen = spec;
+                s->concerns = network_change_concerns(s->change, spec);
+                s->next = (Hash){};
+        }
+        return s->concerns;
+}
+
+// Of the content that was seen last.
+static int put_content(Sharing *s, char **ret_why) {
+        return hash_is_zero(&s->next) ? network_change_put(s->change, s->p->batch, s->p->state, s->seen,
+                                                           &s->next, ret_why)
+                                      : 0;
+}
+
 // One unit, with all networks that change.
 static int share(Sharing *s, const char *name) {
         const UnitEntry *e = cluster_state_find_unit(s->p->state, name);
         char refusal[CLUSTER_REFUSAL_SIZE];
         _cleanup_free_ char *why = NULL;
-        Hash spec;
         int r;
 
-        if (!e || streq(name, s->name) || !network_change_concerns(s->change, e->spec) ||
+        if (!e || streq(name, s->name) || !concerns(s, e->spec) ||
             batch_builder_has_unit_since(s->p->batch, name, s->p->start))
                 return 0;
         r = has_own(s, name);
@@ -118,9 +136,11 @@ static int share(Sharing *s, const char *name) {
         if (r != 0)
                 return r;
         if (++s->p->n_along > REQUEST_TIED_MAX)
-                return refuse(s, E2BIG, name, "and with more units than one request may change with it");
-        r = network_change_put(s->change, s->p->batch, s->p->state, e->spec, &spec, &why);
-        r = r < 0 ? r : put_record(s, e, &spec);
+                return refuse(s, E2BIG, name,
+                              "and with more units than one request may change with it: `update` does that "
+                              "node by node");
+        r = put_content(s, &why);
+        r = r < 0 ? r : put_record(s, e, &s->next);
         if (r == -EDQUOT)
                 return refuse(s, ENOSPC, name,
                               cluster_refusal_words(s->p->batch->state, s->p->batch->refusal, refusal));

@@ -292,6 +292,33 @@ static int refuse_beside(const Planner *p, const UnitEntry *u, const Source *sou
         return r < 0 ? r : UNIT_REFUSED;
 }
 
+// As another instance was, of the same content and from the same one: before a node is looked for. What went
+// along with others since may only have become more. UNIT_REFUSED.
+static int refuse_unshared(const Planner *p, const UnitEntry *u, const Source *source,
+                           Argosy__Response__UnitResult *result) {
+        const Unshared *other = &p->unshared;
+        int r;
+
+        if (other->status == 0 || other->is_new != !u || p->n_along < other->n_along ||
+            unit_name_kind(result->name, NULL) != UNIT_NAME_INSTANCE ||
+            (u && !hash_equal(&other->before, &u->spec->hash)) || !hash_equal(&other->next, &source->hash))
+                return 0;
+        r = unit_result_fail(result, other->status, other->message);
+        return r < 0 ? r : UNIT_REFUSED;
+}
+
+static int note_unshared(Planner *p, const UnitEntry *u, const Source *source,
+                         const Argosy__Response__UnitResult *result) {
+        free(p->unshared.message);
+        p->unshared = (Unshared){.status = result->status,
+                                 .message = strdup(result->message),
+                                 .is_new = !u,
+                                 .before = u ? u->spec->hash : (Hash){},
+                                 .next = source->hash,
+                                 .n_along = p->n_along_before};
+        return p->unshared.message ? UNIT_REFUSED : -ENOMEM;
+}
+
 // With those that share a network with it. UNIT_REFUSED.
 static int share_networks(Planner *p, const UnitEntry *u, const Source *source,
                           Argosy__Response__UnitResult *result) {
@@ -312,7 +339,7 @@ static int share_networks(Planner *p, const UnitEntry *u, const Source *source,
                 p->shared_before = u ? u->spec->hash : (Hash){};
                 p->shared_next = source->hash;
         }
-        return r;
+        return r == UNIT_REFUSED && instance ? note_unshared(p, u, source, result) : r;
 }
 
 // A host that cannot have its new image. Of a unit that has had no node nothing stops: it pulls as any that
@@ -375,6 +402,8 @@ static int plan_record(Planner *p, const char *name, UnitEntry *u, const Source 
                 r = request_check_replaces(p, name, source, options, result);
         if (r == 0)
                 r = refuse_unknown_role(p, source, options, result);
+        if (r == 0)
+                r = refuse_unshared(p, u, source, result);
         if (r == 0)
                 r = request_check_secrets(p, source, options, next.target, result);
         if (r != 0) {
@@ -574,6 +603,7 @@ static int plan_all(Planner *p, Argosy__Response__Change *change) {
 
         p->n_along = 0;
         p->shared_next = (Hash){};
+        p->unshared.status = 0;
         if (r >= 0)
                 r = plan_in_turns(p, &turns, change);
         request_turns_done(&turns);
@@ -614,6 +644,7 @@ int change_plan(ClusterState *state, const Argosy__Request__Change *change, Batc
         for (size_t i = 0; p.parsed && i < change->n_files; i++)
                 unit_file_free(p.parsed[i]);
         free(p.sibling_of);
+        free(p.unshared.message);
         free(p.parsed);
         free(p.hashes);
         if (r < 0) {

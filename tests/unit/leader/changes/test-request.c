@@ -749,8 +749,29 @@ static void who_shares_a_network_is_looked_at_once_for_all_instances(void **stat
         assert_int_equal(n_sharers_asked, 1);
 }
 
+// Neither is it for those that are refused.
+static void an_instance_is_refused_for_its_network_as_the_one_before_was(void **state) {
+        static const ChangeOps sharing = {.place = on_place_of_sharer,
+                                          .may_stay = on_may_stay_with_sharers,
+                                          .siblings = on_siblings,
+                                          .each_sharer = on_each_sharer};
+        const char *names[] = {"web@1.service", "web@2.service"};
+        const File one = {"web@.service", SHARER("1")}, two = {"web@.service", SHARER("2")};
+
+        w.ops = &sharing;
+        start("app.service", SHARER("1"));
+        (void) change_all(ARGOSY__VERB__VERB_SUBMIT, names, 2, &one, 1, false);
+        n_sharers_asked = 0;
+        (void) change_all(ARGOSY__VERB__VERB_SUBMIT, names, 2, &two, 1, true);
+        for (size_t i = 0; i < 2; i++)
+                assert_non_null(strstr(w.response->change->units[i]->message, "is shared with app.service"));
+        assert_int_equal(n_sharers_asked, 1);
+}
+
 RUN_TESTS(
         cmocka_unit_test_setup_teardown(who_shares_a_network_is_looked_at_once_for_all_instances, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(an_instance_is_refused_for_its_network_as_the_one_before_was, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(submit_stores_and_places_nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(a_line_of_a_drop_in_is_said_with_its_path, setup, teardown),

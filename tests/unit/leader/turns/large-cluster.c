@@ -143,6 +143,7 @@ static void label_hosts(void) {
                 h->label.key = (char *) "zone";
                 h->label.value = (char *) "a";
                 h->labels = &h->label;
+                h->podman = "5.4";
                 h->attached = false;
         }
         large_cluster_turns(UINT_MAX);

@@ -517,6 +517,45 @@ static void wait_for_update(void) {
         (void) ask_and_turn(ARGOSY__REQUEST__WHAT_ROLLOUT_WAIT, &m);
 }
 
+// ---- networks that thousands of containers share
+
+#define BOX                                                             \
+        "[Container]\nImage=localhost/box:1\nNetwork=front.network\n\n" \
+        "# front.network\n[Network]\nSubnet="
+
+enum { SHARERS = 4000 };
+
+static const char *start_sharers(char **names, size_t n, const char *file, const char *content) {
+        return change((ChangeOf){START, names, n, file, content, true})->change->units[n - 1]->message;
+}
+
+// web.service gets another network; what is said of it, if it is replaced.
+static const char *change_network_of(size_t n, bool rolls) {
+        char *web = (char *) "web.service", *template = (char *) "new@.service";
+
+        change((ChangeOf){ARGOSY__VERB__VERB_SUBMIT, &template, 1, template, BOX "1\n"});
+        assert_string_equal(start_sharers(large.fresh, n, NULL, NULL), "");
+        assert_string_equal(start_sharers(&web, 1, web, BOX "1\n"), "");
+        if (!rolls)
+                return start_sharers(&web, 1, web, BOX "2\n");
+        (void) roll(web, UPDATE, BOX "2\n", false, 0);
+        large_cluster_pass_ms(5000);
+        return NULL;
+}
+
+static void replace_network_of_many(void) {
+        assert_non_null(strstr(change_network_of(REQUEST_TIED_MAX - 1, false), "and 510 more"));
+}
+
+static void replace_network_of_too_many(void) {
+        assert_non_null(strstr(change_network_of(SHARERS, false), "more units than one request may"));
+        (void) start_sharers(large.fresh, SHARERS, "new@.service", BOX "2\n"); // each of them is refused
+}
+
+static void update_network_of_many(void) {
+        (void) change_network_of(SHARERS, true);
+}
+
 // ---- folders, undo
 
 static void fill_apply(Argosy__Request__Apply *m, Argosy__NamedFile **file) {
@@ -737,6 +776,9 @@ const TurnCase unit_cases[] = {
         CASE(ROLLOUT, update_that_fails),
         CASE(ROLLOUT, update_everywhere),
         CASE(ROLLOUT_WAIT, wait_for_update),
+        CASE(CHANGE, replace_network_of_many),
+        CASE(CHANGE, replace_network_of_too_many),
+        CASE(ROLLOUT, update_network_of_many),
         CASE(LIST_JOBS, list_jobs),
         CASE(LIST_JOBS, show_job_everywhere),
         CASE(JOB_WAIT, wait_for_job),

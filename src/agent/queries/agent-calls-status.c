@@ -116,7 +116,8 @@ static void status_respond(Call *c) {
                 fill_row(u, &row);
                 agent_unit_fill_record(u, &held);
                 hash_hex(&held.spec, HASH_SIZE, spec);
-                row.spec = spec;
+                if (!hash_is_zero(&held.spec)) // else it has none yet: it waits for an image, or for room
+                        row.spec = spec;
                 status.desired =
                         (char *) target_to_string(wanted ? wanted->target : (Argosy__Target) held.target);
                 status.revision = agent_unit_answered(u);

@@ -30,6 +30,7 @@
 #include "message-of.h"
 #include "message.h"
 #include "mixed-change.h"
+#include "quadlet.h"
 #include "rollouts.h"
 #include "row-json.h"
 #include "sorted.h"
@@ -230,6 +231,10 @@ static int diff_files(Apply *a, const Argosy__Response__ApplyRow *row, const Dif
                                    out);
 }
 
+static int append_network(const char *file, const UnitPart *part, void *userdata) {
+        return buf_printf(userdata, "  %s changes for all units that name it, in other sets, too\n", file);
+}
+
 static int print_row(Apply *a, const Argosy__Response__ApplyRow *row) {
         const UnitFolderUnit *unit = find_unit(a, row->unit);
         _cleanup_buf_ Buf before = {}, text = {};
@@ -250,6 +255,9 @@ static int print_row(Apply *a, const Argosy__Response__ApplyRow *row) {
                 return ctl_oom(a->ctl);
         if (differs && unit)
                 to = (DiffSide){unit->file->path, unit->file->content.data, unit->file->content.len};
+        if (differs && quadlet_networks_changed(from.data, from.len, to.data, to.len, append_network,
+                                                &text) < 0)
+                return ctl_oom(a->ctl);
         if (differs && image_diff_append(row->unit, &from, &to, !a->ctl->opt.given[OPT_UNPINNED],
                                          &a->ctl->term.style, a->ctl->term.out_tty, &text) < 0)
                 return ctl_oom(a->ctl);

@@ -251,18 +251,24 @@ static void put_active(StatusText *t) {
         put(t, "\n");
 }
 
+static void put_revision(StatusText *t, const Argosy__Response__Status *s) {
+        if (t->error == 0)
+                t->error = buf_printf(t->out, " (revision %" PRIu64 "%s%.*s", s->revision,
+                                      *s->row->spec ? ", file " : "", HASH_SHOWN, s->row->spec);
+        if (t->error == 0 && s->job > 0)
+                t->error = buf_printf(t->out, ", job %" PRIu64, s->job);
+        put(t, ")");
+}
+
 static void put_placement(StatusText *t) {
         const Argosy__Response__Status *s = t->status;
 
         put_line(t, "Node", *s->row->node ? s->row->node : "-");
         put_label(t, "Desired");
         put_clean(t, *s->desired ? s->desired : "-");
-        if (t->error == 0)
-                t->error = buf_printf(t->out, " (revision %" PRIu64 "%s%.*s", s->revision,
-                                      *s->row->spec ? ", file " : "", HASH_SHOWN, s->row->spec);
-        if (t->error == 0 && s->job > 0)
-                t->error = buf_printf(t->out, ", job %" PRIu64, s->job);
-        put(t, ")\n");
+        if (s->revision > 0)
+                put_revision(t, s);
+        put(t, "\n");
         if (s->row->drift) {
                 put_label(t, "Drift");
                 put_coloured(t, COLOUR_YELLOW,

@@ -294,6 +294,11 @@ static void a_status_says_why_a_unit_is_not_as_wanted(void **state) {
         assert_string_equal(last()->status_reply->row->error, report_of("odd.service")->error);
         assert_string_equal(last()->status_reply->desired, "loaded");
 
+        send_order((Order){
+                .name = "box.service", .content = "[Container]\nImage=localhost/box:1\n", .revision = 8});
+        loop_until(report_of("box.service"));
+        assert_string_equal(status_of("box.service")->row->spec, ""); // it is not written yet
+
         pid1_shut_down(pid1);
         loop_until(w.stopping);
         assert_string_equal(status_of("web.service")->why, "the machine is shutting down");

@@ -132,6 +132,35 @@ static void programs_get_the_parts_that_differ(void **state) {
                                       "\"part\":\"a.service.d/x.conf\",\"change\":\"removed\"}]}"));
 }
 
+#define BOX "[Container]\nImage=localhost/box:1\nNetwork=front.network\n"
+#define NETWORK(subnet) "[Network]\nSubnet=" subnet "\n"
+
+static void plans_another_network(FakeDaemon *d) {
+        const char former[] = BOX "\n# front.network\n" NETWORK("10.9.1.0/24");
+        Argosy__Response__ApplyRow row = new_row();
+        Argosy__Response__Cat cat = ARGOSY__RESPONSE__CAT__INIT;
+
+        row.unit = (char *) "box.service";
+        row.made = false;
+        row.rev = (char *) TWO;
+        fake_accept(d);
+        done(read_apply(d, true));
+        reply_plan(d, &row, 0, "");
+        done(fake_read(d));
+        cat.content = (ProtobufCBinaryData){strlen(former), (uint8_t *) former};
+        fake_reply_last(d, A_RESPONSE(CAT, cat, &cat, .final = true));
+}
+
+static void a_plan_says_which_networks_change(void **state) {
+        put("box.container", BOX);
+        put("front.network", NETWORK("10.9.2.0/24"));
+        _cleanup_outcome_ Outcome o = run_here(plans_another_network, "apply --plan --set=shop", "");
+
+        assert_int_equal(o.code, 5);
+        assert_non_null(strstr(o.out, "  front.network changes for all units that name it, in other sets, "
+                                      "too\n--- box.service, in the cluster\n"));
+}
+
 static void is_the_same(FakeDaemon *d) {
         fake_accept(d);
         done(read_apply(d, true));
@@ -406,7 +435,7 @@ static void a_set_without_units_is_not_exported(void **state) {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 #define FOLDER_CASE(f) cmocka_unit_test_setup_teardown(f, setup_folder, teardown)
 
-RUN_TESTS(
+RUN_TESTS(CASE(a_plan_says_which_networks_change),
         FOLDER_CASE(a_plan_is_the_difference_and_changes_nothing),
         FOLDER_CASE(programs_get_the_plan_with_its_revision),
         FOLDER_CASE(programs_get_the_parts_that_differ),

@@ -170,6 +170,8 @@ static void an_answer_without_a_row_is_survived(void **state) {
         e.status.row = NULL;
         e.status.desired = (char *) "";
         expect(&e, "* \n     Loaded: -\n     Active: -\n       Node: -\n    Desired: - (revision 12)\n");
+        e.status.revision = 0; // it is destroyed, and its host is not heard
+        expect(&e, "* \n     Loaded: -\n     Active: -\n       Node: -\n    Desired: -\n");
 }
 
 static void timestamps_are_read_in_both_forms(void **state) {

@@ -74,6 +74,8 @@ typedef struct ChangeOps {
         // It stays there with other options: what comes behind it in the request is placed by these. NULL:
         // by those that it has.
         void (*stays)(const char *name, const struct UnitOptions *options, uint32_t node, void *userdata);
+        // It runs on all nodes from now on: others may have its room on its node. May be NULL.
+        void (*leaves)(const char *name, void *userdata);
         // Whether a unit of a lost host has to wait before it may run elsewhere. NULL: none has.
         bool (*waits)(const char *name, void *userdata);
         // Whether there is a role of this name; -EBUSY: not to be said in this batch. NULL: all are.

@@ -87,6 +87,8 @@ static int place(Planner *p, const UnitFile *file, const UnitOptions *options, A
         int r;
 
         if (options->global) {
+                if (next->node && p->ops->leaves)
+                        p->ops->leaves(next->name, p->userdata);
                 next->global = true;
                 next->node = 0;
                 return 0;

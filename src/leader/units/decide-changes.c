@@ -163,6 +163,13 @@ static void on_stays(const char *name, const UnitOptions *options, uint32_t node
         scheduler_put(d->scheduler, name, options, node);
 }
 
+static void on_leaves(const char *name, void *userdata) {
+        Decision *d = userdata;
+
+        decision_need_scheduler(d);
+        scheduler_want(d->scheduler, name, false);
+}
+
 static const char *on_node_name(uint32_t node, void *userdata) {
         const Decision *d = userdata;
         const Node *n = node_find(d->leader, node);
@@ -373,6 +380,7 @@ static const ChangeOps change_ops = {.image = on_image,
                                      .node_name = on_node_name,
                                      .may_stay = on_may_stay,
                                      .stays = on_stays,
+        .leaves = on_leaves,
                                      .waits = on_waits,
                                      .role_known = on_role_known,
                                      .siblings = on_siblings,

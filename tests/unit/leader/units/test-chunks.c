@@ -566,6 +566,32 @@ static void a_wait_for_many_is_judged_again_some_in_each_turn(void **state) {
         assert_true(most_judged <= JUDGED_MAX);
 }
 
+// As if it had been in an entry of its own, before the others.
+static void what_runs_on_all_nodes_from_now_on_leaves_room_for_others_of_its_entry(void **state) {
+        char *both[] = {(char *) "web@1.service", (char *) "web@2.service", (char *) "c.service"};
+        Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
+        uint64_t id[2] = {7, 99};
+        Argosy__Request__Change change =
+                MESSAGE_OF(request__change,
+                           .id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)},
+                           .verb = START, .names = both, .n_names = 3, .replace = true, .files = &files,
+                           .n_files = 1);
+        static const char everywhere[] = SERVICE "[X-Argosy]\nGlobal=yes\n";
+
+        (void) rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "web@.service", SERVICE "[X-Argosy]\nHost=n3\n");
+        (void) rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "c.service", SERVICE);
+        (void) rig_change(&g, START, "web@1.service", NULL);
+        (void) rig_change(&g, START, "web@2.service", NULL);
+        (void) rig_change(&g, START, "x.service", SERVICE "[X-Argosy]\nHost=n1\n");
+        (void) rig_change(&g, START, "y.service", SERVICE "[X-Argosy]\nHost=n2\n");
+        file.name = file.path = (char *) "web@.service";
+        file.content = (ProtobufCBinaryData){.data = (uint8_t *) everywhere, .len = strlen(everywhere)};
+        RigAnswer *a = rig_ask_and_settle(&g, A_REQUEST(CHANGE, change, &change));
+        assert_int_equal(rig_last(a)->status, 0);
+        assert_true(rig_record(&g, "web@1.service")->global);
+        assert_int_equal(rig_host_of(&g, "c.service"), 3);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 RUN_TESTS(
@@ -591,5 +617,6 @@ RUN_TESTS(
         TEST(a_sent_file_whose_instances_differ_in_priority_is_one_entry),
         TEST(who_fails_in_the_middle_hears_how_many_were_changed),
         TEST(a_wait_for_many_begins_with_some_in_each_turn),
-        TEST(a_wait_for_many_is_judged_again_some_in_each_turn)
+        TEST(a_wait_for_many_is_judged_again_some_in_each_turn),
+        TEST(what_runs_on_all_nodes_from_now_on_leaves_room_for_others_of_its_entry)
 )

@@ -220,13 +220,17 @@ static void mark_everything(Leader *l) {
                 host_mark_tombstones(l, slot->value);
 }
 
-// The log has no room for the entry: a little later.
+// What was decided and did not come to the log is decided anew a little later.
 static void take_back(Leader *l) {
+        l->pause_us = leader_now(l) + USEC_PER_SEC;
+        mark_everything(l);
+}
+
+static void on_no_space(Leader *l) {
         if (l->pause_us <= leader_now(l))
                 log_error("The disks of most voters have no room for the log: nothing can be changed until "
                           "they have.");
-        l->pause_us = leader_now(l) + USEC_PER_SEC;
-        mark_everything(l);
+        take_back(l);
 }
 
 // Whether they still have to go somewhere else is asked again, whatever became of the batch.
@@ -293,7 +297,7 @@ void decide_done(Leader *l, StoreOutcome outcome) {
         if (outcome == STORE_COMMITTED)
                 forget_granted_records(l);
         else if (outcome == STORE_NO_SPACE && l->leading)
-                take_back(l);
+                on_no_space(l);
         leader_mark(l);
 }
 
@@ -355,6 +359,8 @@ static void on_too_long(Leader *l, size_t bytes) {
 static void on_not_submitted(Leader *l, int error, size_t bytes) {
         if (error == -ENOSPC || error == -EAGAIN || error == -ESHUTDOWN) {
                 decide_done(l, error == -ENOSPC ? STORE_NO_SPACE : STORE_NOT_LEADER);
+                if (error == -EAGAIN && l->leading) // it hands over, and may lead on if nobody takes it
+                        take_back(l);
                 return;
         }
         l->batch_flying = false;

@@ -473,5 +473,5 @@ struct Leader {
         bool batch_flying;
         uint64_t n_batches;      // that were begun
         bool one_by_one;         // an entry was too long: whose fault was it?
-        uint64_t pause_us;       // the log's disk is full: nothing of our own accord before this time
+        uint64_t pause_us;       // the log took nothing: nothing of our own accord before this time
 };

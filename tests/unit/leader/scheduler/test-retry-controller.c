@@ -400,6 +400,24 @@ static void what_a_full_disk_refused_is_done_later(void **state) {
         assert_int_equal(starts_on(host, "x.service"), 2);
 }
 
+// It is to lead no more, and takes nothing meanwhile; then nobody takes it over.
+static void what_came_while_it_handed_over_is_done_when_it_leads_on(void **state) {
+        uint64_t before;
+        uint32_t host;
+
+        break_content(TWICE);
+        start("x.service", TWICE);
+        host = rig_host_of(&g, "x.service");
+        store_memory_fail(g.store, -EAGAIN);
+        before = g.leader->n_batches;
+        rig_pass_ms(&g, 5000);
+        assert_in_range(g.leader->n_batches - before, 1, 200); // nothing is tried without a pause
+        assert_int_equal(starts_on(host, "x.service"), 1);
+        store_memory_fail(g.store, 0);
+        rig_pass_ms(&g, 2000);
+        assert_int_equal(starts_on(host, "x.service"), 2);
+}
+
 static void update(const char *name, const char *content, uint64_t health_us) {
         Argosy__NamedFile file = NAMED_FILE_OF(
                 .name = (char *) name,
@@ -474,6 +492,8 @@ RUN_TESTS(
         cmocka_unit_test_setup_teardown(the_node_is_chosen_less_for_a_while, setup, teardown),
         cmocka_unit_test_setup_teardown(a_slow_log_starts_it_once, setup, teardown),
         cmocka_unit_test_setup_teardown(what_a_full_disk_refused_is_done_later, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_came_while_it_handed_over_is_done_when_it_leads_on, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(during_an_update_failures_are_the_updates_to_judge, setup,
                                         teardown)
 )

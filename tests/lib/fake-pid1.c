@@ -621,7 +621,9 @@ void pid1_boot(FakePid1 *p) {
 }
 
 unsigned pid1_runs(FakePid1 *p, const char *name) {
-        return pid1_unit_get(p, name)->runs;
+        const FakeUnit *u = map_find_str(&p->units, name);
+
+        return u ? u->runs : 0;
 }
 
 bool pid1_is_active(FakePid1 *p, const char *name) {

@@ -29,6 +29,10 @@ void disk_end(void);
 // An administrator has removed it.
 void disk_fence_is_lost(uint32_t number);
 
+// hosts-checks-pace.c
+void pace_begin(void);
+void pace_on_look(void);
+
 // hosts-checks-places.c
 void places_begin(void);
 void places_on_entry(const Argosy__LogBatch *batch);

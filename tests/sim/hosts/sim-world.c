@@ -35,6 +35,7 @@ struct SimHost {
         uv_loop_t *loop;     // NULL: it is down
         uint64_t life;       // of events that are for it: how often it was started
         unsigned boots;
+        uint64_t turns;
         uint64_t due_us;     // when its loop is to be run
         uint64_t busy_us;    // until when its last turn takes
         Draw chance;
@@ -175,6 +176,10 @@ bool sim_host_is_up(const SimHost *h) {
 
 uint64_t sim_host_life(const SimHost *h) {
         return h->life;
+}
+
+uint64_t sim_host_turns(const SimHost *h) {
+        return h->turns;
 }
 
 SimHost *sim_current(void) {
@@ -384,6 +389,7 @@ static void run_event(void) {
 
 static void run_turn(SimHost *h) {
         world.figures.turns++;
+        h->turns++;
         h->busy_us = world.now_us + draw_log(&world.draw, SIM_TURN_MIN_US, SIM_TURN_MAX_US);
         inside(h, NULL, NULL);
 }

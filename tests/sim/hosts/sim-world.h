@@ -65,6 +65,7 @@ uv_loop_t *sim_host_start(SimHost *h);
 uv_loop_t *sim_host_loop(const SimHost *h); // NULL: it is down
 bool sim_host_is_up(const SimHost *h);
 uint64_t sim_host_life(const SimHost *h); // a number of its own from each start to its end
+uint64_t sim_host_turns(const SimHost *h); // of its loops, ever
 // It is never run again, and nothing that was to come to it does. Not from inside of it: process_end() is
 // for that.
 void sim_host_kill(SimHost *h);

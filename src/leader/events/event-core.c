@@ -51,7 +51,7 @@ void event_stream_on_object_gone(Leader *l, EventObject *o, const char *name) {
         GoneObject *g;
 
         if (!l->events || o->seq == 0) {
-                mark_queue_drop(&l->event_news.due, &o->due);
+                event_unmark(l, o);
                 return;
         }
         g = event_mark_gone(l, o, name);

@@ -74,7 +74,7 @@ void event_stream_retire(Leader *l) {
         list_foreach_safe (k, &s->gone)
                 gone_object_free(CONTAINER_OF(k, GoneObject, kept));
         event_jobs_done(s->jobs);
-        mark_queue_drop(&l->event_news.due, &s->leader.due);
+        event_unmark(l, &s->leader);
         free(s->leader.reported);
         list_foreach_safe (i, &s->draining)
                 list_unlink(i);
@@ -360,7 +360,7 @@ static void drain_gone(Leader *l, GoneObject *g) {
 }
 
 static void drain_object(Leader *l, EventObject *o) {
-        mark_queue_drop(&l->event_news.due, &o->due);
+        event_unmark(l, o);
         if (o->gone) {
                 GoneObject *g = CONTAINER_OF(o, GoneObject, event);
 

@@ -54,7 +54,7 @@ static RolloutSharers *new_sharers(Leader *l, Rollout *o, NetworkChange *change)
         s->walks = oom_checked(calloc(s->change.n, sizeof(*s->walks)));
         s->n_walks = s->change.n;
         for (size_t i = 0; i < s->n_walks; i++)
-                stop_walk_begin(&s->walks[i], &l->network_users, s->change.list[i].file);
+                budget_dependents_walk_network(l, &s->walks[i], s->change.list[i].file);
         list_init(&s->none);
         list_init(&s->parked);
         rollout_members_init(&s->members, &s->none);

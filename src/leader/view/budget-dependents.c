@@ -49,6 +49,10 @@ int budget_dependents_on_unit(Leader *l, const UnitEntry *e) {
         return set(l, name, file);
 }
 
+void budget_dependents_walk_network(Leader *l, StopWalk *w, const char *network) {
+        stop_walk_begin(w, &l->network_users, network);
+}
+
 typedef struct Walk {
         const Leader *l;
         const Node *node; // on which all of them run; NULL: wherever they are

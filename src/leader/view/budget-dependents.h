@@ -8,6 +8,8 @@
 #include "tables.h"
 
 int budget_dependents_on_unit(Leader *l, const UnitEntry *e); // follows its record; 0 or -ENOMEM
+// Begins at the first unit or template that names the network's file (stop-dependents.h).
+void budget_dependents_walk_network(Leader *l, StopWalk *w, const char *network);
 // A budget that has no room for what goes down when the unit is stopped on the node; NULL: all have. One of
 // whose units more depend on it than may ever be down is asked for as much room as it can have.
 DisruptionBudget *budget_dependents_in_the_way(const Leader *l, const Unit *u, const Node *n);

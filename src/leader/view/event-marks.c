@@ -19,6 +19,10 @@ void event_mark(Leader *l, EventObject *o) {
         leader_mark(l);
 }
 
+void event_unmark(Leader *l, EventObject *o) {
+        mark_queue_drop(&l->event_news.due, &o->due);
+}
+
 void event_mark_unit_on_node(Leader *l, UnitOnNode *s) {
         if (!l->event_news.kept || s->event_due) // whoever comes is told of the whole unit
                 return;

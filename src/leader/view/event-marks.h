@@ -10,6 +10,7 @@ typedef struct GoneObject GoneObject;
 
 // Something of it may have changed.
 void event_mark(Leader *l, EventObject *o);
+void event_unmark(Leader *l, EventObject *o); // it was looked at, or goes
 // Marks that one node's report of the unit may have changed. The unit itself is marked by unit_touch().
 void event_mark_unit_on_node(Leader *l, UnitOnNode *s);
 // it was touched since that was asked last, so all that nodes say of it is to be looked at

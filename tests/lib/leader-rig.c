@@ -540,13 +540,16 @@ void rig_hurry(Rig *g) {
         rig_release(g);
 }
 
-// Whether another turn has nothing to do. With `all_due` each step is called.
+// Whether another turn has nothing to do. With `all_due` each step is called. The leader's timer goes by the
+// loop's own clock: it may run out in that turn, before it or, with libuv 1.45 and newer, behind it.
 static bool is_idle_in_turn(Rig *g, bool all_due) {
+        uint64_t timer_due_us = g->leader->timer_due_us;
+
         g->leader->all_due = all_due;
         leader_mark(g->leader);
         rig_loop_turn(g);
         g->leader->all_due = false;
-        return !rig_loop_is_busy(g);
+        return !rig_loop_is_busy(g) || (timer_due_us > 0 && g->leader->timer_due_us == 0);
 }
 
 // The tables of steps say all of when each has work. What looks in each turn, as a rotation of keys, does so

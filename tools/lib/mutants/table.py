@@ -13,7 +13,7 @@ UNSEEN = {
     "log-is-one": "logs that are emptied at a start, and terms that are not written: other checks are red first",
     "entry-within-limits": "nobody has looked for one",
     "nothing-is-left": "nobody has looked for one",
-    "rights-go-with-hosts": "rights-outlive-their-host, right-at-a-host-that-goes: 60 stories each, in which no host went that had a right",
+    "rights-go-with-hosts": "right-at-a-host-that-goes: 60 stories, in which no host went that had a right; rights-outlive-their-host: fewer",
     "wishes-stay-reached": "none was thought of that lets what is wanted come true first",
 }
 TEXT = r'(?:"[^"]*"\s*)+'

@@ -6,10 +6,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "agent-pool.h"
 #include "agent-private.h"
 #include "attach.h"
 #include "clock.h"
+#include "held-pool.h"
 #include "messages.h"
 #include "str.h"
 #include "unit-state.h"
@@ -531,11 +531,11 @@ static void what_waits_for_the_fence_is_not_obeyed_once_the_leader_is_gone(void 
 
         agent_on_leader(w.agent, 1, ++w.term);
         loop_until(w.n_attaches == 1);
-        agent_pool_hold(); // the disk is slow
+        held_pool_hold(&test_loop); // the disk is slow
         send_welcome(&o, 1, 60000);
         loop_until(w.agent->fence_saving);
         agent_on_leader(w.agent, 0, 0);
-        agent_pool_let_go();
+        held_pool_let_go();
         loop_until(!w.agent->fence_saving);
         uv_run(&test_loop, UV_RUN_NOWAIT);
         uv_run(&test_loop, UV_RUN_NOWAIT);

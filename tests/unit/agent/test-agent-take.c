@@ -3,9 +3,9 @@
 // What another program has left behind becomes ours as it runs, and nothing else does: whatever fails on the
 // way, and wherever argosyd ends in between. The other program is fleet, its files are in a directory beside
 // that of the units.
-#include "agent-pool.h"
 #include "agent-private.h"
 #include "agent-world.h"
+#include "held-pool.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -219,7 +219,7 @@ static void a_search_that_hangs_keeps_no_host_from_its_leader(void **state) {
         unsigned before = w.n_attaches;
 
         leave_behind("web.service", LEFT);
-        agent_pool_hold(); // whose the name is nobody sees meanwhile
+        held_pool_hold(&test_loop); // whose the name is nobody sees meanwhile
         pid1_disconnect(pid1);
         pid1_reconnect(pid1);
         agent_on_leader(w.agent, 1, w.term);
@@ -227,7 +227,7 @@ static void a_search_that_hangs_keeps_no_host_from_its_leader(void **state) {
         assert_non_null(w.attach->attach->fleet_units);
         assert_string_equal(w.attach->attach->fleet_units->directory, "");
         assert_int_equal(w.attach->attach->fleet_units->n_units, 0);
-        agent_pool_let_go();
+        held_pool_let_go();
         send_welcome(NULL, 0, 60000);
         loop_until(was_told("web.service"));
         assert_string_equal(w.fleet_units->fleet_units->directory, fleet_dir);
@@ -359,7 +359,7 @@ static bool is_to_go(const char *name) {
 
 // Under the authority of before, so nothing has to be on the disk first.
 static void order_while_nobody_looks(const char *name) {
-        agent_pool_hold();
+        held_pool_hold(&test_loop);
         w.index--;
         send_order(launch(name, web, 5));
         loop_until(is_looked_at(name));
@@ -372,7 +372,7 @@ static void what_is_destroyed_while_it_is_looked_at_stays_who_it_was(void **stat
         order_while_nobody_looks("web.service");
         send_order(nobody_wants("web.service", 6));
         loop_until(is_to_go("web.service"));
-        agent_pool_let_go();
+        held_pool_let_go();
         loop_until(is_gone("web.service"));
         assert_true(pid1_is_active(pid1, "web.service") && is_as_it_was_left("web.service"));
         assert_int_equal(n_puts, 0);
@@ -385,7 +385,7 @@ static void what_a_welcome_does_not_name_while_it_is_looked_at_stays_who_it_was(
         order_while_nobody_looks("web.service");
         send_welcome(NULL, 0, 5000);
         loop_until(is_to_go("web.service"));
-        agent_pool_let_go();
+        held_pool_let_go();
         loop_until(!unit_of("web.service"));
         assert_true(pid1_is_active(pid1, "web.service") && is_as_it_was_left("web.service"));
         assert_int_equal(n_puts, 0);

@@ -3,12 +3,12 @@
 // Who steps down gives the tables away and is done with them. Counted are what the loop frees and whom it
 // tells in that turn, and that the pool has all of it in the end, whoever leads meanwhile. The pool has one
 // thread, which a test keeps busy.
-#include "held-pool.h"
 #include "leader-asks.h"
 #include "leader-private.h"
 #include "leader-rig.h"
 #include "messages.h"
 #include "placement.h"
+#include "rig-pool.h"
 #include "test.h"
 
 #include <stdatomic.h>
@@ -89,8 +89,6 @@ FIXTURE(setup) {
 
 RIG_TEARDOWN
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-
 static void assert_all_run_once(void) {
         for (size_t i = 0; i < UNITS; i++) {
                 const VirtualUnit *u = NULL;
@@ -105,7 +103,7 @@ static void assert_all_run_once(void) {
 // ---- stories
 
 static void who_steps_down_leaves_the_tables_to_the_pool(void **state) {
-        hold_pool(&g);
+        rig_pool_hold(&g);
         n_freed = n_reported = 0;
         atomic_store(&n_freed_in_pool, 0);
         rig_depose(&g);
@@ -117,14 +115,14 @@ static void who_steps_down_leaves_the_tables_to_the_pool(void **state) {
         assert_null(g.leader->places);
         assert_int_equal(g.leader->n_retired, 1);
         assert_int_equal(atomic_load(&n_freed_in_pool), 0);
-        let_pool_go(&g);
+        rig_pool_let_go(&g);
         rig_settle(&g);
         assert_int_equal(g.leader->n_retired, 0);
         assert_true(atomic_load(&n_freed_in_pool) >= 2 * UNITS); // each, and what it is on its node
 }
 
 static void who_leads_again_before_that_has_tables_of_its_own(void **state) {
-        hold_pool(&g);
+        rig_pool_hold(&g);
         for (unsigned i = 1; i <= 2; i++) {
                 rig_depose(&g);
                 assert_int_equal(g.leader->n_retired, i);
@@ -135,7 +133,7 @@ static void who_leads_again_before_that_has_tables_of_its_own(void **state) {
         }
         assert_int_equal(rig_change(&g, STOP, names[0], NULL)->status, 0);
         assert_int_equal(rig_count_running(&g, names[0]), 0);
-        let_pool_go(&g);
+        rig_pool_let_go(&g);
         rig_settle(&g);
         assert_int_equal(g.leader->n_retired, 0);
         assert_int_equal(rig_change(&g, START, names[0], NULL)->status, 0);
@@ -149,11 +147,11 @@ static void on_closing(Rig *rig) {
         for (int i = 0; i < 10; i++)
                 uv_run(&rig->loop, UV_RUN_NOWAIT);
         assert_non_null(rig->leader); // the pool has something of it
-        let_pool_go(rig);
+        rig_pool_let_go(rig);
 }
 
 static void the_end_waits_for_the_pool(void **state) {
-        hold_pool(&g);
+        rig_pool_hold(&g);
         rig_depose(&g);
         g.on_closing = on_closing; // when the rig stops
 }
@@ -166,14 +164,9 @@ static void who_never_led_has_nothing_to_leave(void **state) {
         assert_int_equal(g.leader->n_retired, 0);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                TEST(who_steps_down_leaves_the_tables_to_the_pool),
-                TEST(who_leads_again_before_that_has_tables_of_its_own),
-                TEST(the_end_waits_for_the_pool),
-                TEST(who_never_led_has_nothing_to_leave),
-        };
-
-        setenv("UV_THREADPOOL_SIZE", "1", true);
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        RIG_TEST(who_steps_down_leaves_the_tables_to_the_pool),
+        RIG_TEST(who_leads_again_before_that_has_tables_of_its_own),
+        RIG_TEST(the_end_waits_for_the_pool),
+        RIG_TEST(who_never_led_has_nothing_to_leave)
+)

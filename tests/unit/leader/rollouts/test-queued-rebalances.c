@@ -3,9 +3,9 @@
 // A rebalance that is held back is a job like any other: it waits behind the one that is under way, or for a
 // person, and is carried out once, by whoever leads then, whether somebody listens or not.
 #include "held-jobs.h"
-#include "held-pool.h"
 #include "messages.h"
 #include "rebalance-words.h"
+#include "rig-pool.h"
 #include "str.h"
 
 #define HELD ARGOSY__JOB_STATE__JOB_HELD
@@ -145,14 +145,14 @@ static void one_after_the_other_they_wait_each_for_who_is_under_way(void **state
 static void one_that_has_moved_nothing_yet_becomes_a_job_when_somebody_waits_for_it(void **state) {
         start_on_two(UNITS, SERVICE);
         uint64_t before = rig_last_job(&g);
-        hold_pool(&g);
+        rig_pool_hold(&g);
         RigAnswer *first = ask((Wish){.id = 1});
         assert_int_equal(rig_last_job(&g), before);
         uint64_t job = hold((Wish){.id = 2, .queue = true});
         assert_int_equal(job, before + 2);
         assert_int_equal(state_of(before + 1), RUNNING);
         assert_waits_for(job, before + 1);
-        let_pool_go(&g);
+        rig_pool_let_go(&g);
         rig_settle(&g);
         assert_true(first->final);
         assert_int_equal(rig_last(first)->job, before + 1);
@@ -166,13 +166,13 @@ static void one_that_has_moved_nothing_yet_becomes_a_job_when_somebody_waits_for
 static void a_job_that_is_released_waits_for_one_that_has_no_job_yet(void **state) {
         start_on_two(UNITS, SERVICE);
         uint64_t job = hold((Wish){.id = 2, .queue = true, .hold = true});
-        hold_pool(&g);
+        rig_pool_hold(&g);
         (void) ask((Wish){.id = 1});
         assert_int_equal(rig_last_job(&g), job);
         assert_int_equal(release(job), 0);
         assert_int_equal(rig_last_job(&g), job + 2); // that of the release, and that of the other one
         assert_waits_for(job, job + 2);
-        let_pool_go(&g);
+        rig_pool_let_go(&g);
         rig_settle(&g);
         rig_pass_ms(&g, 2 * LATER_MS);
         assert_int_equal(rig_show_job(&g, job + 2)->changed, MOVES);
@@ -474,34 +474,28 @@ static void one_that_waits_for_a_host_holds_up_nobody(void **state) {
         assert_int_equal(state_of(job), DONE);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-                T(one_that_comes_while_another_one_is_under_way_is_a_job_that_waits_for_it),
-                T(whoever_does_not_wait_is_told_the_same),
-                T(one_after_the_other_they_wait_each_for_who_is_under_way),
-                T(one_that_has_moved_nothing_yet_becomes_a_job_when_somebody_waits_for_it),
-                T(a_job_that_is_released_waits_for_one_that_has_no_job_yet),
-                T(one_that_waits_is_taken_out_and_the_other_goes_on),
-                T(asked_again_it_is_the_same_job),
-                T(released_it_is_carried_out_though_nobody_listens),
-                T(the_next_leader_goes_on_with_it),
-                T(what_a_leader_before_has_moved_counts),
-                T(one_that_a_leader_before_has_moved_and_that_fails_ends_it),
-                T(called_off_it_moves_nothing_more_whoever_leads),
-                T(ended_by_who_ends_what_is_under_way_it_is_called_off),
-                T(another_one_is_refused_or_waits_while_it_is_under_way),
-                T(until_the_next_leader_goes_on_with_it_it_is_under_way),
-                T(one_that_waits_begins_under_the_next_leader),
-                T(a_released_one_that_may_not_wait_is_refused_beside_another_one),
-                T(what_was_to_be_unchanged_is_compared_when_its_time_comes),
-                T(the_log_has_no_room_for_its_end_until_there_is_some),
-                T(it_waits_for_other_jobs),
-                T(a_rule_holds_it),
-                T(it_counts_once_for_its_limit),
-                T(one_that_waits_for_a_host_holds_up_nobody),
-        };
-
-        setenv("UV_THREADPOOL_SIZE", "1", true);
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        RIG_TEST(one_that_comes_while_another_one_is_under_way_is_a_job_that_waits_for_it),
+        RIG_TEST(whoever_does_not_wait_is_told_the_same),
+        RIG_TEST(one_after_the_other_they_wait_each_for_who_is_under_way),
+        RIG_TEST(one_that_has_moved_nothing_yet_becomes_a_job_when_somebody_waits_for_it),
+        RIG_TEST(a_job_that_is_released_waits_for_one_that_has_no_job_yet),
+        RIG_TEST(one_that_waits_is_taken_out_and_the_other_goes_on),
+        RIG_TEST(asked_again_it_is_the_same_job),
+        RIG_TEST(released_it_is_carried_out_though_nobody_listens),
+        RIG_TEST(the_next_leader_goes_on_with_it),
+        RIG_TEST(what_a_leader_before_has_moved_counts),
+        RIG_TEST(one_that_a_leader_before_has_moved_and_that_fails_ends_it),
+        RIG_TEST(called_off_it_moves_nothing_more_whoever_leads),
+        RIG_TEST(ended_by_who_ends_what_is_under_way_it_is_called_off),
+        RIG_TEST(another_one_is_refused_or_waits_while_it_is_under_way),
+        RIG_TEST(until_the_next_leader_goes_on_with_it_it_is_under_way),
+        RIG_TEST(one_that_waits_begins_under_the_next_leader),
+        RIG_TEST(a_released_one_that_may_not_wait_is_refused_beside_another_one),
+        RIG_TEST(what_was_to_be_unchanged_is_compared_when_its_time_comes),
+        RIG_TEST(the_log_has_no_room_for_its_end_until_there_is_some),
+        RIG_TEST(it_waits_for_other_jobs),
+        RIG_TEST(a_rule_holds_it),
+        RIG_TEST(it_counts_once_for_its_limit),
+        RIG_TEST(one_that_waits_for_a_host_holds_up_nobody)
+)

@@ -2,14 +2,14 @@
 //
 // What a rebalance would do is thought of by the pool, and the world goes on meanwhile. Here the pool has
 // one thread, which a test may keep busy: what it is given then waits for as long as the test likes.
-#include "held-pool.h"
 #include "rebalance-words.h"
+#include "rig-pool.h"
 
 enum { UNITS = 9, MOVES = 3, MANY_UNITS = 1200, ASKED_AT_ONCE = 1000 };
 
 // The pool is kept from an answer that was asked for.
 static RigAnswer *ask_in_vain(Wish w) {
-        hold_pool(&g);
+        rig_pool_hold(&g);
         RigAnswer *a = ask(w);
         assert_false(a->final);
         assert_true(g.leader->searching);
@@ -17,7 +17,7 @@ static RigAnswer *ask_in_vain(Wish w) {
 }
 
 static void go_on(void) {
-        let_pool_go(&g);
+        rig_pool_let_go(&g);
         rig_settle(&g);
         assert_false(g.leader->searching);
 }
@@ -174,7 +174,7 @@ static void on_closing(Rig *rig) {
                 uv_run(&rig->loop, UV_RUN_NOWAIT);
         assert_non_null(rig->leader); // the pool has something of it
         assert_int_equal(rig->leader->n_outside, 2); // the search, and the tables
-        let_pool_go(rig);
+        rig_pool_let_go(rig);
 }
 
 static void the_end_waits_for_the_pool(void **state) {
@@ -204,23 +204,17 @@ static void many_units_are_asked_about_in_many_turns(void **state) {
         assert_in_range(most_asked, 1, ASKED_AT_ONCE);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-                T(meanwhile_others_are_answered_and_a_unit_that_is_gone_is_not_in_the_answer),
-                T(who_comes_in_the_place_of_one_that_is_gone_is_not_taken_for_it),
-                T(nobody_is_said_to_go_to_a_node_that_was_closed_meanwhile),
-                T(what_has_become_needless_meanwhile_is_not_in_the_answer),
-                T(a_host_that_goes_away_for_a_moment_meanwhile_is_waited_for),
-                T(who_asks_and_goes_away_is_forgotten_and_the_next_one_is_answered),
-                T(each_has_its_turn_who_asks_and_who_moves),
-                T(the_end_of_a_rebalance_is_not_the_end_of_a_question),
-                T(a_leader_that_is_none_any_more_says_so_at_once_and_begins_anew_when_it_leads),
-                T(what_is_ended_before_there_is_a_plan_moves_nothing),
-                T(the_end_waits_for_the_pool),
-                T(many_units_are_asked_about_in_many_turns),
-        };
-
-        setenv("UV_THREADPOOL_SIZE", "1", true);
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        RIG_TEST(meanwhile_others_are_answered_and_a_unit_that_is_gone_is_not_in_the_answer),
+        RIG_TEST(who_comes_in_the_place_of_one_that_is_gone_is_not_taken_for_it),
+        RIG_TEST(nobody_is_said_to_go_to_a_node_that_was_closed_meanwhile),
+        RIG_TEST(what_has_become_needless_meanwhile_is_not_in_the_answer),
+        RIG_TEST(a_host_that_goes_away_for_a_moment_meanwhile_is_waited_for),
+        RIG_TEST(who_asks_and_goes_away_is_forgotten_and_the_next_one_is_answered),
+        RIG_TEST(each_has_its_turn_who_asks_and_who_moves),
+        RIG_TEST(the_end_of_a_rebalance_is_not_the_end_of_a_question),
+        RIG_TEST(a_leader_that_is_none_any_more_says_so_at_once_and_begins_anew_when_it_leads),
+        RIG_TEST(what_is_ended_before_there_is_a_plan_moves_nothing),
+        RIG_TEST(the_end_waits_for_the_pool),
+        RIG_TEST(many_units_are_asked_about_in_many_turns)
+)

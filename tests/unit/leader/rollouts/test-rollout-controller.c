@@ -1,62 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Rolling updates and restarts, and the budget that drains share with them, as the leader's neighbours see
-// them.
+// Rolling updates and restarts, as the leader's neighbours see them.
 #include <errno.h>
 
-#include "carried-files.h"
-#include "leader-asks.h"
-#include "leader-private.h"
-#include "messages.h"
-#include "str.h"
-
-#define OLD "[Service]\nExecStart=/bin/sleep 1000\n"
-#define NEW "[Service]\nExecStart=/bin/sleep 2000\n"
-#define BAD "[Service]\nExecStart=/bin/false\n"
-#define ONE_DOWN "[X-Argosy]\nMaxUnavailable=1\n"
-#define GLOBAL "[X-Argosy]\nGlobal=true\n"
-#define UPDATE ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE
-#define RESTART ARGOSY__ROLLOUT_KIND__ROLLOUT_RESTART
-#define START ARGOSY__VERB__VERB_START
-
-enum { N_UNITS = 6, START_MS = 1000, HEALTH_MS = 2000 };
-
-static Rig g;
-
-FIXTURE(setup) {
-        rig_start(&g, 3);
-        g.bad = hash_of(BAD, strlen(BAD));
-}
-
-RIG_TEARDOWN
-
-static RigAnswer *ask(RigRollout w) {
-        w.health_ms = HEALTH_MS;
-        RigAnswer *a = rig_rollout(&g, w);
-        assert_true(a->final);
-        return a;
-}
-
-static RigAnswer *wait_for(const char *name, uint64_t revision) {
-        Argosy__Request__RolloutWait m =
-                MESSAGE_OF(request__rollout_wait, .name = (char *) name, .revision = revision);
-
-        return rig_ask_and_settle(&g, A_REQUEST(ROLLOUT_WAIT, rollout_wait, &m));
-}
-
-static RigAnswer *begin(RigRollout w) {
-        const Argosy__Response *r = rig_last(ask(w));
-
-        if (r->status != 0)
-                fail_msg("refused: %s", r->message);
-        return wait_for(w.name, r->change->units[0]->revision);
-}
-
-static const char *why_of(const char *name) {
-        Argosy__Request__Why m = MESSAGE_OF(request__why, .names = (char **) &name, .n_names = 1);
-
-        return rig_ask(&g, A_REQUEST(WHY, why, &m))->responses[0]->status_reply->why;
-}
+#include "rollout-words.h"
 
 static void of_one_that_is_not_kept_nobody_says_how_it_ended(void **state) {
         const Argosy__Response *r = rig_last(wait_for("a.service", 7));
@@ -64,59 +11,6 @@ static void of_one_that_is_not_kept_nobody_says_how_it_ended(void **state) {
         assert_int_equal(r->status, ENODATA);
         assert_string_equal(r->message, "a.service: the record of this update or restart is not kept any "
                                         "more: how it ended is not known");
-}
-
-static void start_instances(unsigned n, const char *content) {
-        rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "web@.service", content);
-        for (unsigned i = 1; i <= n; i++) {
-                _cleanup_free_ char *name = str_printf("web@%u.service", i);
-
-                assert_int_equal(rig_change(&g, START, name, NULL)->status, 0);
-        }
-        g.start_ms = START_MS;
-}
-
-static unsigned count_with(const char *content, Argosy__ActiveState active) {
-        Hash hash = hash_of(content, strlen(content));
-        unsigned n = 0;
-
-        for (uint32_t h = 1; h <= 3; h++)
-                map_foreach (slot, &rig_host(&g, h)->virtual.units) {
-                        const VirtualUnit *u = slot->value;
-
-                        n += u->active == active && hash_equal(&u->order.spec, &hash);
-                }
-        return n;
-}
-
-static unsigned count_running(const char *content) {
-        return count_with(content, ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE);
-}
-
-static unsigned count_down(void) {
-        unsigned n = 0;
-
-        for (uint32_t h = 1; h <= 3; h++)
-                map_foreach (slot, &rig_host(&g, h)->virtual.units)
-                        n += ((VirtualUnit *) slot->value)->active != ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE;
-        return n;
-}
-
-// Lets time pass until the wait has ended; returns how many were down at most.
-static unsigned watch(const RigAnswer *a) {
-        unsigned most = 0;
-
-        for (unsigned i = 0; i < 1000 && !a->final; i++) {
-                rig_pass_ms(&g, 250);
-                most = MAX_OF(most, count_down());
-        }
-        assert_true(a->final);
-        return most;
-}
-
-static bool record_is(const char *name, const char *content) {
-        return memcmp(rig_record(&g, name)->spec.data, hash_of(content, strlen(content)).bytes, HASH_SIZE) ==
-               0;
 }
 
 // ------------------------------------------------------------------------------------------------ templates
@@ -147,172 +41,6 @@ static void of_several_files_of_instances_a_restart_keeps_to_the_strictest(void 
         rig_change_with(&g, START, "web@4.service", OLD ONE_DOWN, true, NULL);
         rig_pass_ms(&g, 2 * START_MS);
         assert_int_equal(watch(begin((RigRollout){RESTART, "web@.service", NULL})), 1);
-}
-
-#define NETWORK(subnet) "\n# front.network\n[Network]\nSubnet=" subnet "\n"
-#define SHARER(image, subnet) \
-        "[Container]\nImage=localhost/" image ":1\nNetwork=front.network\n" NETWORK(subnet)
-
-// A node has one network of that name.
-static void assert_one_network(uint32_t host) {
-        static const char *const with[2][2] = {{SHARER("web", "1"), SHARER("app", "1")},
-                                               {SHARER("web", "2"), SHARER("app", "2")}};
-        unsigned n[2] = {};
-
-        map_foreach (slot, &rig_host(&g, host)->virtual.units)
-                for (size_t i = 0; i < 4; i++) {
-                        Hash hash = hash_of(with[i / 2][i % 2], strlen(with[i / 2][i % 2]));
-
-                        n[i / 2] += hash_equal(&((VirtualUnit *) slot->value)->order.spec, &hash);
-                }
-        assert_true(n[0] == 0 || n[1] == 0);
-}
-
-static unsigned most_nodes_down(const RigAnswer *a) {
-        unsigned most = 0;
-
-        for (unsigned i = 0; i < 1000 && !a->final; i++) {
-                unsigned n = 0;
-
-                rig_pass_ms(&g, 250);
-                for (uint32_t h = 1; h <= 3; h++) {
-                        bool down = false;
-
-                        assert_one_network(h);
-                        map_foreach (slot, &rig_host(&g, h)->virtual.units)
-                                down |= ((VirtualUnit *) slot->value)->active !=
-                                        ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE;
-                        n += down;
-                }
-                most = MAX_OF(most, n);
-        }
-        assert_true(a->final);
-        return most;
-}
-
-static void start_sharers(void) {
-        for (uint32_t i = 1; i <= 3; i++)
-                rig_host_set_labels(&g, i, "podman", "5.4");
-        start_instances(N_UNITS, SHARER("web", "1"));
-        assert_int_equal(rig_change(&g, START, "app.service", SHARER("app", "1"))->status, 0);
-        (void) rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "idle.service", SHARER("idle", "1"));
-}
-
-static void a_network_changes_on_one_node_after_the_other(void **state) {
-        RigAnswer *a;
-
-        start_sharers();
-        a = begin((RigRollout){UPDATE, "web@.service", SHARER("web", "2")});
-        assert_int_equal(most_nodes_down(a), 1);
-        assert_int_equal(rig_last(a)->status, 0);
-        assert_int_equal(count_running(SHARER("web", "2")), N_UNITS);
-        assert_true(record_is("web@.service", SHARER("web", "2")));
-        assert_true(record_is("app.service", SHARER("app", "2")));
-        assert_true(record_is("idle.service", SHARER("idle", "2")));
-}
-
-static void a_network_goes_back_with_the_update_that_fails(void **state) {
-        RigAnswer *a;
-
-        start_sharers();
-        g.bad = hash_of(SHARER("web", "2"), strlen(SHARER("web", "2")));
-        a = begin((RigRollout){UPDATE, "web@.service", SHARER("web", "2")});
-        watch(a);
-        assert_int_equal(rig_last(a)->status, EIO);
-        assert_int_equal(count_running(SHARER("web", "1")), N_UNITS);
-        assert_true(record_is("web@.service", SHARER("web", "1")));
-        assert_true(record_is("app.service", SHARER("app", "1")));
-        assert_true(record_is("idle.service", SHARER("idle", "1")));
-}
-
-enum { LATER_MS = 30000 };
-
-#define MATE(image, subnet)                                                                       \
-        "[Container]\nImage=localhost/" image ":1\nNetwork=front.network\n[X-Argosy]\nMachineOf=" \
-        "web.service\n" NETWORK(subnet)
-
-static bool has_second_network(const Hash *spec) {
-        static const char *const with[] = {SHARER("web", "2"), MATE("app", "2"), MATE("down", "2")};
-        bool any = false;
-
-        for (size_t i = 0; i < ELEMENTSOF(with); i++) {
-                Hash of = hash_of(with[i], strlen(with[i]));
-
-                any |= hash_equal(spec, &of);
-        }
-        return any;
-}
-
-// Of two units that share a network on a node, one is updated to one that cannot be made. The start_rev of
-// the other one before.
-static uint64_t update_to_a_network_that_cannot_be(const char *mate, const char *content, bool sound) {
-        uint64_t start;
-
-        for (uint32_t i = 1; i <= 3; i++)
-                rig_host_set_labels(&g, i, "podman", "5.4");
-        (void) rig_change(&g, START, "web.service", SHARER("web", "1"));
-        g.bad = sound ? (Hash){} : hash_of(content, strlen(content));
-        (void) rig_change(&g, START, mate, content);
-        rig_pass_ms(&g, LATER_MS);
-        start = rig_record(&g, mate)->start_rev;
-        g.bad = (Hash){};
-        g.is_bad = has_second_network;
-        watch(begin((RigRollout){UPDATE, "web.service", SHARER("web", "2")}));
-        rig_pass_ms(&g, LATER_MS);
-        assert_true(record_is("web.service", SHARER("web", "1")) && record_is(mate, content));
-        assert_int_equal(count_running(SHARER("web", "1")), 1);
-        return start;
-}
-
-// It has not started either by the time that the update goes back. systemd says of that start that a
-// dependency failed, and of the unit that it is inactive: only an order starts it.
-static void who_went_down_with_a_network_starts_again_with_the_former_one(void **state) {
-        uint64_t start = update_to_a_network_that_cannot_be("app.service", MATE("app", "1"), true);
-
-        assert_int_equal(count_running(MATE("app", "1")), 1);
-        assert_true(rig_record(&g, "app.service")->start_rev > start);
-}
-
-static void what_was_down_before_is_not_ordered_to_start_as_a_network_goes_back(void **state) {
-        uint64_t start = update_to_a_network_that_cannot_be("down.service", MATE("down", "1"), false);
-
-        assert_int_equal(rig_record(&g, "down.service")->start_rev, start);
-}
-
-#define ON_N2(image, subnet)                                                                  \
-        "[Container]\nImage=localhost/" image ":1\nNetwork=front.network\n[X-Argosy]\nHost=n2\n" \
-        NETWORK(subnet)
-#define ON_N1(image, subnet)                                                                  \
-        "[Container]\nImage=localhost/" image ":1\nNetwork=front.network\n[X-Argosy]\nHost=n1\n" \
-        NETWORK(subnet)
-
-// A node changes as a whole, however few units an entry is to have.
-static void more_sharers_on_a_node_than_an_entry_has_units_get_it_all_the_same(void **state) {
-        RigAnswer *a;
-
-        for (uint32_t i = 1; i <= 3; i++)
-                rig_host_set_labels(&g, i, "podman", "5.4");
-        (void) rig_change(&g, START, "web.service", ON_N1("web", "1"));
-        (void) rig_change(&g, START, "app.service", ON_N2("app", "1"));
-        (void) rig_change(&g, START, "more.service", ON_N2("more", "1"));
-        rig_pass_ms(&g, LATER_MS);
-        g.leader->limits.entry_units = 1;
-        a = begin((RigRollout){UPDATE, "web.service", ON_N1("web", "2")});
-        rig_pass_ms(&g, LATER_MS);
-        assert_true(a->final);
-        assert_int_equal(rig_last(a)->status, 0);
-        assert_true(record_is("app.service", ON_N2("app", "2")));
-        assert_true(record_is("more.service", ON_N2("more", "2")));
-}
-
-static void one_update_at_a_time_brings_a_network(void **state) {
-        const Argosy__Response *r;
-
-        start_sharers();
-        (void) begin((RigRollout){UPDATE, "web@.service", SHARER("web", "2")});
-        r = rig_last(ask((RigRollout){UPDATE, "app.service", SHARER("app", "3")}));
-        assert_int_equal(r->status, EEXIST);
-        assert_non_null(strstr(r->message, "shares a network with it"));
 }
 
 // systemd has restarted the first that runs with that content: it is up all the same.
@@ -348,97 +76,6 @@ static void what_systemd_restarts_by_itself_ends_the_way_forward(void **state) {
         assert_non_null(strstr(rig_last(a)->message, name));
         assert_non_null(strstr(rig_last(a)->message, "systemd restarted it"));
         assert_int_equal(count_running(OLD), N_UNITS);
-}
-
-// ---------------------------------------------------------------------------------------------- files alone
-
-#define RELOADS "[Service]\nExecStart=/bin/web\nExecReload=/bin/kill $MAINPID\n[X-Argosy]\nFile=a\n"
-static uint8_t one[] = "1", two[] = "2";
-static ProtobufCBinaryData both_files[] = {{1, one}, {1, two}};
-
-// The content of that unit, which comes with the file.
-static char *with_file(const char *name, const char *text, const uint8_t *file) {
-        _cleanup_carried_files_ CarriedFiles c = {};
-        _cleanup_buf_ Buf content = {};
-        Hash hash = hash_of(file, 1);
-        UnitFile *parsed = NULL;
-        char *why = NULL;
-
-        g.sent = both_files;
-        g.n_sent = ELEMENTSOF(both_files);
-        assert_int_equal(unit_file_parse(name, text, strlen(text), &parsed, NULL), 0);
-        assert_int_equal(carried_files_add(&c, "a", false, 1, &hash), 0);
-        assert_int_equal(buf_append(&content, text, strlen(text)), 0);
-        assert_int_equal(carried_files_compose(name, parsed, &c, &content, &why), 0);
-        unit_file_free(parsed);
-        return buf_take_string(&content);
-}
-
-static unsigned count_asked_to_restart(void) {
-        unsigned n = 0;
-
-        for (uint32_t h = 1; h <= 3; h++)
-                map_foreach (slot, &rig_host(&g, h)->virtual.units)
-                        n += ((VirtualUnit *) slot->value)->order.restart_rev > 0;
-        return n;
-}
-
-static void an_update_of_files_alone_asks_for_no_restart(void **state) {
-        _cleanup_free_ char *old = with_file("web@.service", RELOADS "FileChange=reload\n", one),
-                            *new = with_file("web@.service", RELOADS "FileChange=reload\n", two),
-                            *other = with_file("web@.service", RELOADS "FileChange=reload\nPriority=7\n",
-                                               two);
-
-        start_instances(N_UNITS, old);
-        RigAnswer *a = begin((RigRollout){UPDATE, "web@.service", new});
-        assert_int_equal(watch(a), 1); // and yet goes from one to the next
-        assert_int_equal(rig_last(a)->status, 0);
-        assert_int_equal(count_running(new), N_UNITS);
-        assert_int_equal(count_asked_to_restart(), 0);
-        a = begin((RigRollout){UPDATE, "web@.service", other});
-        watch(a);
-        assert_int_equal(count_running(other), N_UNITS);
-        assert_int_equal(count_asked_to_restart(), N_UNITS);
-}
-
-static void an_update_of_files_that_fails_goes_back_without_a_restart(void **state) {
-        _cleanup_free_ char *old = with_file("web@.service", RELOADS "FileChange=reload\n", one),
-                            *bad = with_file("web@.service", RELOADS "FileChange=reload\n", two);
-
-        start_instances(N_UNITS, old);
-        g.bad = hash_of(bad, strlen(bad));
-        RigAnswer *a = begin((RigRollout){UPDATE, "web@.service", bad});
-        watch(a);
-        assert_int_equal(rig_last(a)->status, EIO);
-        assert_int_equal(count_running(old), N_UNITS);
-        assert_true(count_asked_to_restart() <= 1); // the one that is down is not up to be reloaded
-}
-
-static void a_global_unit_gets_files_without_a_restart_too(void **state) {
-        _cleanup_free_ char *old = with_file("all.service", RELOADS "FileChange=none\nGlobal=yes\n", one),
-                            *new = with_file("all.service", RELOADS "FileChange=none\nGlobal=yes\n", two);
-
-        assert_int_equal(rig_change(&g, START, "all.service", old)->status, 0);
-        g.start_ms = START_MS;
-        RigAnswer *a = begin((RigRollout){UPDATE, "all.service", new});
-        watch(a);
-        assert_int_equal(rig_last(a)->status, 0);
-        assert_int_equal(count_running(new), 3);
-        assert_int_equal(count_asked_to_restart(), 0);
-}
-
-static void a_global_unit_that_is_down_on_a_node_starts_with_the_new_files(void **state) {
-        _cleanup_free_ char *old = with_file("all.service", RELOADS "FileChange=reload\nGlobal=yes\n", one),
-                            *new = with_file("all.service", RELOADS "FileChange=reload\nGlobal=yes\n", two);
-
-        assert_int_equal(rig_change(&g, START, "all.service", old)->status, 0);
-        g.start_ms = START_MS;
-        rig_host_report_and_settle(&g, rig_host(&g, 2), rig_unit_on(&g, 2, "all.service"),
-                                   ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE, ARGOSY__OUTCOME__KIND__NONE);
-        RigAnswer *a = begin((RigRollout){UPDATE, "all.service", new});
-        watch(a);
-        assert_int_equal(rig_last(a)->status, 0);
-        assert_int_equal(count_running(new), 3);
 }
 
 static void each_has_to_be_well_for_a_while_before_the_next(void **state) {
@@ -716,6 +353,63 @@ static void a_unit_that_stands_alone_can_be_updated_too(void **state) {
         assert_int_equal(count_running(NEW), 1);
 }
 
+static RigAnswer *begin_to_update(const char *name, const char *content) {
+        Argosy__NamedFile file = NAMED_FILE_OF(.name = (char *) name,
+                                               .content = (ProtobufCBinaryData){.data = (uint8_t *) content,
+                                                                                .len = strlen(content)});
+        uint64_t id[2] = {++g.id, 78};
+        Argosy__Request__Rollout m =
+                ROLLOUT_OF(.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)},
+                           .kind = UPDATE, .name = (char *) name, .file = &file);
+
+        return rig_ask(&g, A_REQUEST(ROLLOUT, rollout, &m));
+}
+
+// Its turn and the other one's start are in one entry.
+static void what_no_node_takes_with_another_content_goes_on_conflicting(void **state) {
+        rig_change(&g, START, "db.service", OLD "[X-Argosy]\nHost=n1\nConflicts=web.service\n");
+        assert_int_equal(rig_record(&g, "db.service")->node, 1);
+        g.slow = true;
+        RigAnswer *update = begin_to_update("db.service", NEW "[X-Argosy]\nHost=nobody\n");
+        rig_turns(&g, 4);
+        RigAnswer *start =
+                rig_change_with(&g, START, "web.service", OLD "[X-Argosy]\nHost=n1\n", false, NULL);
+        rig_hurry_and_settle(&g);
+        assert_int_equal(rig_last(update)->status, 0);
+        assert_true(start->final);
+        assert_int_equal(rig_record(&g, "db.service")->node, 1);
+        assert_int_equal(rig_record(&g, "web.service")->node, 0);
+}
+
+// By whatever it was then: it is gone, or on all nodes. The next leader does not know who was of the group.
+static void who_has_left_the_group_has_changed_it(void **state) {
+        for (unsigned i = 0; i < 4; i++) {
+                bool is_gone = i & 1, elect = i & 2;
+                uint64_t seen, id[2] = {500 + i, 1};
+
+                start_instances(3, OLD);
+                seen = cluster_state_revision(g.state);
+                if (is_gone)
+                        (void) rig_change(&g, ARGOSY__VERB__VERB_DESTROY, "web@1.service", NULL);
+                else
+                        (void) rig_change_with(&g, START, "web@1.service", OLD GLOBAL, true,
+                                               (const uint8_t *) id);
+                rig_settle(&g);
+                if (elect && is_gone)
+                        rig_elect_anew(&g);
+                assert_int_equal(
+                        rig_last(ask((RigRollout){RESTART, "web@.service", .if_revision = seen}))->status,
+                        ESTALE);
+                seen = cluster_state_revision(g.state);
+                assert_int_equal(
+                        rig_last(ask((RigRollout){RESTART, "web@.service", .if_revision = seen}))->status,
+                        0);
+                rig_pass_ms(&g, 60000);
+                (void) rig_change_many(&g, ARGOSY__VERB__VERB_DESTROY, "web", 4, NULL);
+                rig_settle(&g);
+        }
+}
+
 // --------------------------------------------------------------------------------------------- global units
 
 static void start_everywhere(void) {
@@ -791,210 +485,12 @@ static void a_global_unit_that_is_destroyed_ends_its_rollout(void **state) {
         assert_null(rig_record(&g, "all.service"));
 }
 
-// ------------------------------------------------------------------------------------------------ drains
-
-static void a_drain_keeps_to_the_budget_of_a_template(void **state) {
-        unsigned most = 0;
-
-        start_instances(N_UNITS, OLD ONE_DOWN);
-        (void) rig_set_mode(&g, "n2", ARGOSY__NODE_MODE__MODE_DRAINING, 0, "");
-        for (unsigned i = 0; i < 40; i++) {
-                most = MAX_OF(most, N_UNITS - count_running(OLD ONE_DOWN));
-                rig_pass_ms(&g, 250);
-        }
-        assert_int_equal(most, 1);
-        assert_int_equal(rig_host(&g, 2)->virtual.units.count, 0);
-        assert_int_equal(count_running(OLD ONE_DOWN), N_UNITS);
-}
-
-// Until the hosts have told it, a new leader does not know what is down and what is up.
-static void a_new_leader_keeps_a_drain_to_the_budget(void **state) {
-        unsigned most = 0;
-
-        start_instances(N_UNITS, OLD ONE_DOWN);
-        (void) rig_set_mode(&g, "n2", ARGOSY__NODE_MODE__MODE_DRAINING, 0, "");
-        for (unsigned i = 0; i < 40; i++) {
-                rig_depose(&g);
-                rig_host(&g, 2)->deaf = i % 2; // the others are heard first: what it runs is not down
-                rig_elect(&g);
-                rig_host(&g, 2)->deaf = false;
-                most = MAX_OF(most, N_UNITS - count_running(OLD ONE_DOWN));
-                rig_pass_ms(&g, 250);
-        }
-        assert_int_equal(most, 1);
-        assert_int_equal(rig_host(&g, 2)->virtual.units.count, 0);
-        assert_int_equal(count_running(OLD ONE_DOWN), N_UNITS);
-}
-
-// It counted as down before its host was heard, and does so afterwards: but then it takes nothing more to
-// leave.
-static void what_has_failed_leaves_when_its_host_says_so(void **state) {
-        start_instances(3, OLD ONE_DOWN);
-        uint32_t failed = rig_record(&g, "web@2.service")->node;
-        assert_int_equal(failed, rig_host(&g, 2)->virtual.node);
-        rig_host_report_and_settle(&g, rig_host(&g, 2), rig_unit_on(&g, 2, "web@2.service"),
-                                   ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, ARGOSY__OUTCOME__KIND__NONE);
-        rig_depose(&g);
-        rig_host(&g, 2)->deaf = true;
-        rig_elect(&g);
-        (void) rig_set_mode(&g, "n2", ARGOSY__NODE_MODE__MODE_DRAINING, 0, "");
-        assert_int_equal(rig_record(&g, "web@2.service")->node, failed);
-        rig_host(&g, 2)->deaf = false;
-        rig_pass_ms(&g, 1000);
-        assert_int_not_equal(rig_record(&g, "web@2.service")->node, failed);
-}
-
-// They had nowhere to go, and now all of them have.
-static void a_node_that_opens_for_a_drain_takes_them_one_by_one(void **state) {
-        unsigned most = 0;
-
-        rig_set_mode(&g, "n2", ARGOSY__NODE_MODE__MODE_CORDONED, 0, "");
-        rig_set_mode(&g, "n3", ARGOSY__NODE_MODE__MODE_CORDONED, 0, "");
-        start_instances(N_UNITS, OLD ONE_DOWN);
-        (void) rig_set_mode(&g, "n1", ARGOSY__NODE_MODE__MODE_DRAINING, 0, "");
-        rig_pass_ms(&g, 5000);
-        assert_int_equal(rig_host(&g, 1)->virtual.units.count, N_UNITS);
-        rig_set_mode(&g, "n3", ARGOSY__NODE_MODE__MODE_OPEN, 0, "");
-        for (unsigned i = 0; i < 80; i++) {
-                most = MAX_OF(most, N_UNITS - count_running(OLD ONE_DOWN));
-                rig_pass_ms(&g, 250);
-        }
-        assert_int_equal(most, 1);
-        assert_int_equal(rig_host(&g, 3)->virtual.units.count, N_UNITS);
-}
-
-static void a_host_that_is_lost_while_it_is_drained_holds_nothing_back(void **state) {
-        start_instances(N_UNITS, OLD ONE_DOWN);
-        rig_host_off(&g, 2);
-        rig_host(&g, 2)->linked = false;
-        rig_settle(&g);
-        (void) rig_set_mode(&g, "n2", ARGOSY__NODE_MODE__MODE_DRAINING, 0, "");
-        rig_pass_ms(&g, 3 * RIG_LEASE_MS);
-        for (unsigned i = 1; i <= N_UNITS; i++) {
-                _cleanup_free_ char *name = str_printf("web@%u.service", i);
-
-                assert_int_not_equal(rig_record(&g, name)->node, 2);
-        }
-}
-
-static void what_failed_uses_up_a_drains_budget_until_its_deadline(void **state) {
-        start_instances(N_UNITS, OLD ONE_DOWN);
-        VirtualUnit *u = rig_unit_on(&g, 1, "web@1.service");
-        rig_host_report_and_settle(&g, rig_host(&g, 1), u, ARGOSY__ACTIVE_STATE__ACTIVE_FAILED,
-                                   ARGOSY__OUTCOME__KIND__NONE);
-        (void) rig_set_mode(&g, "n2", ARGOSY__NODE_MODE__MODE_DRAINING, 60, "");
-        rig_pass_ms(&g, 10000);
-        assert_int_equal(rig_host(&g, 2)->virtual.units.count, 2);
-        assert_string_equal(why_of("web@2.service"),
-                            "it is to leave its node and waits: 1 of its group are down already, "
-                            "MaxUnavailable=1");
-        rig_age(&g, 60 * UINT64_C(1000000));
-        rig_pass_ms(&g, 60000);
-        assert_int_equal(rig_host(&g, 2)->virtual.units.count, 0);
-}
-
-// The leader looks for the next deadline when this one is over by the wall clock, and its timer a little
-// late.
-static void a_deadline_is_not_missed_because_another_one_is_set(void **state) {
-        start_instances(N_UNITS, OLD ONE_DOWN);
-        rig_host_report_and_settle(&g, rig_host(&g, 1), rig_unit_on(&g, 1, "web@1.service"),
-                                   ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, ARGOSY__OUTCOME__KIND__NONE);
-        (void) rig_set_mode(&g, "n2", ARGOSY__NODE_MODE__MODE_DRAINING, 60, "");
-        assert_int_equal(rig_host(&g, 2)->virtual.units.count, 2);
-        rig_age(&g, 61 * UINT64_C(1000000));
-        (void) rig_set_mode(&g, "n3", ARGOSY__NODE_MODE__MODE_DRAINING, 3600, "");
-        rig_pass_ms(&g, 1000);
-        assert_int_equal(rig_host(&g, 2)->virtual.units.count, 0);
-}
-
-static void a_drain_and_an_update_together_keep_to_one_budget(void **state) {
-        unsigned most = 0;
-
-        start_instances(N_UNITS, OLD ONE_DOWN);
-        RigAnswer *a = begin((RigRollout){UPDATE, "web@.service", NEW ONE_DOWN});
-        (void) rig_set_mode(&g, "n2", ARGOSY__NODE_MODE__MODE_DRAINING, 0, "");
-        for (unsigned i = 0; i < 400 && !(a->final && !rig_host(&g, 2)->virtual.units.count); i++) {
-                most = MAX_OF(most, N_UNITS - count_running(OLD ONE_DOWN) - count_running(NEW ONE_DOWN));
-                rig_pass_ms(&g, 250);
-        }
-        assert_int_equal(most, 1);
-        assert_int_equal(rig_host(&g, 2)->virtual.units.count, 0);
-        assert_int_equal(count_running(NEW ONE_DOWN), N_UNITS);
-}
-
-static RigAnswer *begin_to_update(const char *name, const char *content) {
-        Argosy__NamedFile file = NAMED_FILE_OF(.name = (char *) name,
-                                               .content = (ProtobufCBinaryData){.data = (uint8_t *) content,
-                                                                                .len = strlen(content)});
-        uint64_t id[2] = {++g.id, 78};
-        Argosy__Request__Rollout m =
-                ROLLOUT_OF(.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)},
-                           .kind = UPDATE, .name = (char *) name, .file = &file);
-
-        return rig_ask(&g, A_REQUEST(ROLLOUT, rollout, &m));
-}
-
-// Its turn and the other one's start are in one entry.
-static void what_no_node_takes_with_another_content_goes_on_conflicting(void **state) {
-        rig_change(&g, START, "db.service", OLD "[X-Argosy]\nHost=n1\nConflicts=web.service\n");
-        assert_int_equal(rig_record(&g, "db.service")->node, 1);
-        g.slow = true;
-        RigAnswer *update = begin_to_update("db.service", NEW "[X-Argosy]\nHost=nobody\n");
-        rig_turns(&g, 4);
-        RigAnswer *start =
-                rig_change_with(&g, START, "web.service", OLD "[X-Argosy]\nHost=n1\n", false, NULL);
-        rig_hurry_and_settle(&g);
-        assert_int_equal(rig_last(update)->status, 0);
-        assert_true(start->final);
-        assert_int_equal(rig_record(&g, "db.service")->node, 1);
-        assert_int_equal(rig_record(&g, "web.service")->node, 0);
-}
-
-// By whatever it was then: it is gone, or on all nodes. The next leader does not know who was of the group.
-static void who_has_left_the_group_has_changed_it(void **state) {
-        for (unsigned i = 0; i < 4; i++) {
-                bool is_gone = i & 1, elect = i & 2;
-                uint64_t seen, id[2] = {500 + i, 1};
-
-                start_instances(3, OLD);
-                seen = cluster_state_revision(g.state);
-                if (is_gone)
-                        (void) rig_change(&g, ARGOSY__VERB__VERB_DESTROY, "web@1.service", NULL);
-                else
-                        (void) rig_change_with(&g, START, "web@1.service", OLD GLOBAL, true,
-                                               (const uint8_t *) id);
-                rig_settle(&g);
-                if (elect && is_gone)
-                        rig_elect_anew(&g);
-                assert_int_equal(
-                        rig_last(ask((RigRollout){RESTART, "web@.service", .if_revision = seen}))->status,
-                        ESTALE);
-                seen = cluster_state_revision(g.state);
-                assert_int_equal(
-                        rig_last(ask((RigRollout){RESTART, "web@.service", .if_revision = seen}))->status,
-                        0);
-                rig_pass_ms(&g, 60000);
-                (void) rig_change_many(&g, ARGOSY__VERB__VERB_DESTROY, "web", 4, NULL);
-                rig_settle(&g);
-        }
-}
-
 RUN_TESTS(
-        RIG_TEST(a_network_changes_on_one_node_after_the_other),
-        RIG_TEST(a_network_goes_back_with_the_update_that_fails),
-        RIG_TEST(who_went_down_with_a_network_starts_again_with_the_former_one),
-        RIG_TEST(what_was_down_before_is_not_ordered_to_start_as_a_network_goes_back),
-        RIG_TEST(more_sharers_on_a_node_than_an_entry_has_units_get_it_all_the_same),
-        RIG_TEST(one_update_at_a_time_brings_a_network),
         RIG_TEST(of_one_that_is_not_kept_nobody_says_how_it_ended),
         RIG_TEST(a_file_of_one_instance_lets_no_more_of_them_be_down),
         RIG_TEST(of_several_files_of_instances_a_restart_keeps_to_the_strictest),
         RIG_TEST(an_update_goes_through_the_instances_one_by_one),
         RIG_TEST(what_systemd_restarts_by_itself_ends_the_way_forward),
-        RIG_TEST(an_update_of_files_alone_asks_for_no_restart),
-        RIG_TEST(an_update_of_files_that_fails_goes_back_without_a_restart),
-        RIG_TEST(a_global_unit_gets_files_without_a_restart_too),
-        RIG_TEST(a_global_unit_that_is_down_on_a_node_starts_with_the_new_files),
         RIG_TEST(each_has_to_be_well_for_a_while_before_the_next),
         RIG_TEST(so_many_as_the_command_says_go_together),
         RIG_TEST(the_units_own_option_is_stricter_than_the_command),
@@ -1022,14 +518,6 @@ RUN_TESTS(
         RIG_TEST(a_global_unit_is_restarted_once_on_each_node),
         RIG_TEST(under_a_new_leader_nodes_do_not_jump_to_the_new_content_at_once),
         RIG_TEST(a_global_unit_that_is_destroyed_ends_its_rollout),
-        RIG_TEST(a_drain_keeps_to_the_budget_of_a_template),
         RIG_TEST(what_no_node_takes_with_another_content_goes_on_conflicting),
-        RIG_TEST(a_new_leader_keeps_a_drain_to_the_budget),
-        RIG_TEST(what_has_failed_leaves_when_its_host_says_so),
-        RIG_TEST(a_node_that_opens_for_a_drain_takes_them_one_by_one),
-        RIG_TEST(a_host_that_is_lost_while_it_is_drained_holds_nothing_back),
-        RIG_TEST(what_failed_uses_up_a_drains_budget_until_its_deadline),
-        RIG_TEST(a_deadline_is_not_missed_because_another_one_is_set),
-        RIG_TEST(a_drain_and_an_update_together_keep_to_one_budget),
         RIG_TEST(who_has_left_the_group_has_changed_it)
 )

@@ -3436,7 +3436,7 @@ FAULTS = [
     Fault("units-in-the-order-of-their-names", "src/leader/changes/request-turns.c",
           "if (t->n > 1 && p->ops->rank && gives_nodes(p))",
           "if (t->n > 9 && p->ops->rank && gives_nodes(p))",
-          "leader/request: the_units_of_a_request_have_their_turns_as_in_a_round"),
+          "leader/request-turns: the_units_of_a_request_have_their_turns_as_in_a_round"),
     Fault("sizes-make-no-turn", "src/leader/scheduler/scheduler-rounds.c",
           "most = MAX_OF(most, share_of(placement, resource, options->reserves[i].amount));",
           "(void) share_of(placement, resource, options->reserves[i].amount);",

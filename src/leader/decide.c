@@ -410,11 +410,6 @@ typedef struct DecideStep {
         bool always; // also while the log's disk is full: whoever asks is told so
 } DecideStep;
 
-#define MARKED(marks) .when = {marks}
-#define WHEN(...) .when = {.members = {__VA_ARGS__}}
-#define MARKED_OR_WHEN(marks, ...) .when = {marks, {__VA_ARGS__}}
-#define MARKED_HOSTS(mark) DUE_LIST(host_marks[mark])
-
 static int decide_retries(Decision *d) {
         return retry_controller_decide(d->leader, &d->batch, &d->scheduler);
 }
@@ -487,10 +482,6 @@ static const DecideStep steps[] = {
         {WHEN(DUE_LIST(jobs_ended)), decide_open_jobs},
 };
 
-static size_t next_step(const Leader *l, size_t from) {
-        return due_step(l, steps, sizeof(*steps), ELEMENTSOF(steps), from);
-}
-
 static int take_step(Decision *d, const DecideStep *s) {
         int r;
 
@@ -502,12 +493,13 @@ static int take_step(Decision *d, const DecideStep *s) {
 }
 
 static int take_steps(Decision *d, bool paused) {
-        int r = 0;
+        due_foreach (i, d->leader, steps, ELEMENTSOF(steps)) {
+                int r = !paused || steps[i].always ? take_step(d, &steps[i]) : 0;
 
-        for (size_t i = 0; r >= 0 && (i = next_step(d->leader, i)) < ELEMENTSOF(steps); i++)
-                if (!paused || steps[i].always)
-                        r = take_step(d, &steps[i]);
-        return r;
+                if (r < 0)
+                        return r;
+        }
+        return 0;
 }
 
 // ------------------------------------------------------------------------------------------------ the entry
@@ -547,10 +539,6 @@ static const LeftStep left_steps[] = {
         {MARKED(DUE_ENQUEUED), decide_pending_anew},
 };
 
-static size_t next_left(const Leader *l, size_t from) {
-        return due_step(l, left_steps, sizeof(*left_steps), ELEMENTSOF(left_steps), from);
-}
-
 static void decide(Leader *l) {
         Decision d = {
                 .leader = l,
@@ -567,7 +555,7 @@ static void decide(Leader *l) {
                           .feature_level = cluster_state_feature_level(l->state)}};
         int r;
 
-        for (size_t i = 0; (i = next_left(l, i)) < ELEMENTSOF(left_steps); i++)
+        due_foreach (i, l, left_steps, ELEMENTSOF(left_steps))
                 left_steps[i].settle(l);
         if (!decide_previews(&d))
                 return;
@@ -594,12 +582,12 @@ static void decide(Leader *l) {
 
 // Whether there may be something to decide, or left of the last entry.
 static bool is_due(const Leader *l) {
-        static const DueWhen beside = {
-                .members = {DUE_SET(one_by_one), DUE_SET(preview), DUE_LIST(previews.waiting),
-                            DUE_SET(previews_had), DUE_SET(rebalance_asked)}};
+        static const DueWhen beside[] = {
+                {.members = {DUE_SET(one_by_one), DUE_SET(preview), DUE_LIST(previews.waiting),
+                             DUE_SET(previews_had), DUE_SET(rebalance_asked)}}};
 
-        return next_step(l, 0) < ELEMENTSOF(steps) || next_left(l, 0) < ELEMENTSOF(left_steps) ||
-               due_step(l, &beside, sizeof(beside), 1, 0) == 0;
+        return due_any(l, steps, ELEMENTSOF(steps)) || due_any(l, left_steps, ELEMENTSOF(left_steps)) ||
+               due_any(l, beside, ELEMENTSOF(beside));
 }
 
 void decide_next(Leader *l) {

@@ -362,10 +362,6 @@ typedef struct TurnStep {
         bool (*walk)(Leader *l); // instead; false: there is more for the next turn, and nobody decides yet
 } TurnStep;
 
-#define MARKED(marks) .when = {marks}
-#define WHEN(...) .when = {.members = {__VA_ARGS__}}
-#define MARKED_OR_WHEN(marks, ...) .when = {marks, {__VA_ARGS__}}
-#define MARKED_HOSTS(mark) DUE_LIST(host_marks[mark])
 // for reconcile_pull(): what its parts pull
 #define UNPULLED                                                                                     \
         DUE_LIST(released), DUE_LIST(touched), DUE_LIST(unused), DUE_LIST(node_marks[NODE_TOUCHED]),  \
@@ -443,7 +439,7 @@ static const TurnStep with_authority[] = {
 
 // False: a walk has more.
 static bool take_steps(Leader *l, const TurnStep *steps, size_t n) {
-        for (size_t i = 0; (i = due_step(l, steps, sizeof(*steps), n, i)) < n; i++) {
+        due_foreach (i, l, steps, n) {
                 if (steps[i].step)
                         steps[i].step(l);
                 else if (!steps[i].walk(l))

@@ -75,7 +75,6 @@ typedef struct TermTable {
 
 #define DUE_AT(field) .due_us = offsetof(Leader, field)
 #define DUE_LATER(field) DUE_AT(field), .later = true
-#define WHEN(...) .when = {.members = {__VA_ARGS__}}
 
 // --------------------------------------------------------------------------------------------- some of them
 
@@ -186,10 +185,6 @@ void term_tables_on_time(Leader *l) {
                 on_time(l, &tables[i]);
 }
 
-static size_t next_asked(const Leader *l, size_t from) {
-        return due_step(l, tables, sizeof(*tables), ELEMENTSOF(tables), from);
-}
-
 // Of two deadlines, of which 0 is none.
 static uint64_t earlier(uint64_t a, uint64_t b) {
         return a == 0 || (b > 0 && b < a) ? b : a;
@@ -201,7 +196,7 @@ uint64_t term_tables_next_deadline(Leader *l, uint64_t now_us) {
         for (size_t i = 0; i < ELEMENTSOF(tables); i++)
                 if (tables[i].due_us > 0 && (!tables[i].later || *deadline_at(l, &tables[i]) > now_us))
                         first = earlier(first, *deadline_at(l, &tables[i]));
-        for (size_t i = 0; (i = next_asked(l, i)) < ELEMENTSOF(tables); i++)
+        due_foreach (i, l, tables, ELEMENTSOF(tables))
                 first = earlier(first, tables[i].next_deadline(l));
         return first;
 }

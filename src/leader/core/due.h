@@ -65,7 +65,18 @@ typedef struct DueWhen { // any of these
 #define DUE_SET(member) \
         {offsetof(Leader, member), \
          sizeof(DUE_TYPE(member)) + DUE_IF(sizeof(DUE_TYPE(member)) <= sizeof(uint64_t))}
+#define MARKED_HOSTS(mark) DUE_LIST(host_marks[mark])
+
+// A row's `when`.
+#define MARKED(marks) .when = {marks}
+#define WHEN(...) .when = {.members = {__VA_ARGS__}}
+#define MARKED_OR_WHEN(marks, ...) .when = {marks, {__VA_ARGS__}}
 
 // The first step at `from` or behind it that has work. Each of the `n` has `size` bytes and begins with its
 // DueWhen. n: none has.
 size_t due_step(const Leader *l, const void *steps, size_t size, size_t n, size_t from);
+// Each that has work when its turn has come; `i` is its number. What one does may give work to those behind
+// it.
+#define due_foreach(i, l, steps, n) \
+        for (size_t i = 0; (i = due_step(l, steps, sizeof(*(steps)), n, i)) < (n); i++)
+#define due_any(l, steps, n) (due_step(l, steps, sizeof(*(steps)), n, 0) < (n))

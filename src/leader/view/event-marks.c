@@ -151,7 +151,7 @@ void event_mark_unit_on_node_gone(Leader *l, UnitOnNode *s) {
 GoneObject *event_mark_gone(Leader *l, EventObject *o, const char *name) {
         GoneObject *g = gone_new(l, o->kind, name);
 
-        mark_queue_drop(&l->event_news.due, &o->due);
+        event_unmark(l, o);
         event_mark(l, &g->event);
         g->event.reported = TAKE_PTR(o->reported);
         if (o->kind == ARGOSY__EVENT_KIND__EVENT_UNIT)

@@ -107,7 +107,7 @@ void node_free(Leader *l, Node *n) {
                 unit_touch(l, u);
                 unit_mark_refusals(l, u); // it may be bound to its data there
         }
-        mark_queue_drop(&l->event_news.due, &n->event.due);
+        event_unmark(l, &n->event);
         for (unsigned mark = 0; mark < NODE_MARKS; mark++)
                 list_unlink(&n->marks[mark]);
         list_unlink(&n->units_due);
@@ -392,7 +392,7 @@ void unit_discard(Unit *u) {
 void unit_free(Leader *l, Unit *u) {
         unit_unplace(u);
         row_walk_end(l, u);
-        mark_queue_drop(&l->event_news.due, &u->event.due);
+        event_unmark(l, &u->event);
         data_nodes_unbind(l, u);
         unit_work_free(l, u);
         name_table_take(&l->units, u->name);

@@ -273,10 +273,9 @@ static void follow_row(Leader *l, RecordObject *o, EventDraft *d, bool has_chang
 }
 
 static RecordObject *find_object(const Leader *l, Argosy__EventKind kind, const char *name) {
-        for (size_t i = 0; i < EVENT_TABLES; i++)
-                if (infos[i].kind == kind)
-                        return map_find_str(&l->events->tables->tables[i].objects, name);
-        return NULL;
+        const TableInfo *info = find_info(kind);
+
+        return info ? map_find_str(&l->events->tables->tables[info - infos].objects, name) : NULL;
 }
 
 void event_tables_mark(Leader *l, Argosy__EventKind kind, const char *name) {

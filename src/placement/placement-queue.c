@@ -497,16 +497,16 @@ int64_t promised_to_others(const Placement *p, const Role *r, unsigned resource)
         return p->promised[resource] - missing(r, resource);
 }
 
-// What others were promised and do not use yet must stay free.
+bool takes_what_is_promised(int64_t demand, int64_t room, int64_t others) {
+        return demand > 0 && others > 0 && room - demand < others;
+}
+
 int breaks_promises(const Placement *p, const Role *r, const PlacementVector *demand) {
         if (!p->promises || role_within_guarantee(r, demand))
                 return -1;
-        for (unsigned i = 0; i < p->n_resources; i++) {
-                int64_t others = promised_to_others(p, r, i);
-
-                if (demand->of[i] > 0 && others > 0 && p->room[i] - demand->of[i] < others)
+        for (unsigned i = 0; i < p->n_resources; i++)
+                if (takes_what_is_promised(demand->of[i], p->room[i], promised_to_others(p, r, i)))
                         return (int) i;
-        }
         return -1;
 }
 

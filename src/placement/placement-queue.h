@@ -60,6 +60,8 @@ int role_over_limit(const Role *r, const PlacementVector *demand);
 // The first of which too little would be left for what others are guaranteed; -1: none.
 int breaks_promises(const Placement *p, const Role *r, const PlacementVector *demand);
 int64_t promised_to_others(const Placement *p, const Role *r, unsigned resource); // and not used yet
+// Of such room too little would be left for what others were promised and do not use yet.
+bool takes_what_is_promised(int64_t demand, int64_t room, int64_t others);
 // What it is promised and does not use, once it uses so much less.
 int64_t role_missing_without(const Role *r, unsigned resource, int64_t used);
 bool is_behind(const Role *r);

@@ -342,20 +342,23 @@ static int64_t promised_anew(const Placement *p, const Victims *v, uint32_t role
 static bool promises_allow(const Placement *p, uint32_t host, uint32_t unit, const Victims *v) {
         const PlacedUnit *u = &p->units[unit];
         const PlacementVector *demand = &unit_class(p, u)->spec.demand;
-        Role after = p->roles[u->role];
+        Role after;
 
+        if (!p->promises)
+                return true;
+        after = p->roles[u->role];
         for (unsigned i = 0; i < p->n_resources; i++)
                 after.usage[i] -= given_back(p, v, u->role, i);
-        if (!p->promises || role_within_guarantee(&after, demand))
+        if (role_within_guarantee(&after, demand))
                 return true;
         for (unsigned i = 0; i < p->n_resources; i++) {
-                int64_t others = promised_to_others(p, &p->roles[u->role], i), room = p->room[i];
-
-                others += promised_anew(p, v, u->role, i);
+                int64_t others = promised_to_others(p, &p->roles[u->role], i) +
+                                 promised_anew(p, v, u->role, i),
+                        room = p->room[i];
 
                 if (p->hosts[host].counted)
                         room += given_back(p, v, PLACEMENT_NONE, i);
-                if (demand->of[i] > 0 && others > 0 && room - demand->of[i] < others)
+                if (takes_what_is_promised(demand->of[i], room, others))
                         return false;
         }
         return true;

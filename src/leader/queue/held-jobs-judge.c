@@ -23,7 +23,6 @@
 
 #include "authorization.h"
 #include "feature-level.h"
-#include "job-state.h"
 #include "job-words.h"
 #include "log-format.h"
 #include "message.h"

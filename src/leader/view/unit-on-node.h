@@ -3,7 +3,6 @@
 
 // One unit on one node.
 
-#include "buf.h"
 #include "leader-core.h"
 #include "unit-on-node-life.h"
 

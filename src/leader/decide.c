@@ -3,10 +3,8 @@
 // What goes into the next log entry: everything that has become decidable since the last one was proposed.
 // Only one entry is on its way at a time, because what is decided here builds on the state as it is applied.
 //
-// In this order: units whose node is lost or refuses them, those that failed, outcomes, what hosts say about
-// themselves, voters, units without a node if something has changed for them, requests as they came,
-// tombstones that are not needed any more, when tokens were used, and how jobs have ended. Previews have
-// turns in which nothing is decided. Whatever touches a record that the entry touches already waits.
+// In the order of the table of steps, each of which says when it has work. Previews have turns in which
+// nothing is decided. Whatever touches a record that the entry touches already waits.
 #include "decide.h"
 
 #include <errno.h>
@@ -407,7 +405,7 @@ typedef struct DecideStep {
         int (*decide)(Decision *d);
         int (*put)(Leader *l, BatchBuilder *b); // instead
         bool moves;  // what it moves gets a job of the cluster's own
-        bool always; // also while the log's disk is full: whoever asks is told so
+        bool always; // also before Leader.pause_us: whoever asks is told why
 } DecideStep;
 
 static int decide_retries(Decision *d) {

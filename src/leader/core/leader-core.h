@@ -379,7 +379,7 @@ struct Leader {
         uint64_t token_expiry_us; // boot time: who listens with a token is to be judged again; 0: never
         uint64_t n_token_expiries; // times that this was so
 
-        // ---- queue: held-jobs.c alone, and author-jobs.c
+        // ---- queue: held-jobs.c and the two beside it (held-jobs-private.h), and author-jobs.c
         Map held_jobs;    // by number: those that are held back, or on their way out of that; the lists are
                           // of HeldJob.queue
         Map held_awaited; // by number: jobs that some of them wait for (HeldAwaited)
@@ -387,11 +387,12 @@ struct Leader {
         DeadlineHeap held_due; // HeldJob.due: to be judged, in the order of their numbers
         ListNode held_closed, held_by_rules, held_over; // by the closed queue; by rules; have ended
         ListNode held_going;      // have a pending request, and have not begun
-        size_t n_held_going;      // pending requests of theirs
+        size_t n_held_going;      // pending requests of held jobs, also of those that have begun
         size_t n_held_admitted;   // jobs of limits in the entry that is being made
         uint64_t n_held_judged;   // one by one
         uint64_t queue_revision;  // of the rules by which they were judged last
-        bool held_put_back_due;   // those that go, too, once no entry is on its way
+        bool held_put_back_due;   // those that go are to be judged by newer rules, once no entry is on
+                                  // its way
         Map queue_names;          // units that were asked about when requests were compared with the rules
                                   // (QueueName)
         size_t n_queue_groups;    // templates among them, whose instances count, once for each who has asked

@@ -47,7 +47,7 @@ void event_marks_take_rows(Leader *l, size_t most, void (*each)(Leader *l, UnitO
         }
 }
 
-// What a row that went was told of, and that may be there again, is looked at in front of all else.
+// A row that has gone may be there again: what was told of it is looked at before all else.
 EventObject *event_marks_next_row_gone(const Leader *l) {
         const ListNode *first = l->event_news.rows_gone.next;
 

@@ -368,7 +368,8 @@ struct UnitOnNode {
         uint32_t sub : 4, result : 4; // the place of known ones in known_words + 1; 0: not one of these
         UnitOnNodeLife life : 3;  // changed by unit_on_node_event() alone
         OrderHold hold : 3;       // what its order waits for besides
-        // runs as its record says, as far as is seen (disruption-budget.c); kept for groups only
+        // runs as its record says, as far as is seen (disruption-budget.c); kept for groups, and for units
+        // that an update has to do with
         bool up : 1;
         bool run_counted : 1;     // up_flip_us is about the run that began at since_us
         bool restarts_heard : 1;  // there was a report before

@@ -32,16 +32,6 @@ static bool file_of(const Hash *spec, unsigned network, Hash *ret) {
         return true;
 }
 
-static bool is_changed_at_the_moment(void) {
-        size_t n;
-        Argosy__RolloutRecord *const *records = cluster_state_rollouts(world.rig.state, &n);
-
-        for (size_t i = 0; i < n; i++)
-                if (rollout_is_under_way(records[i]))
-                        return true;
-        return false;
-}
-
 static void one_network(uint32_t host, unsigned network) {
         const char *first = NULL;
         Hash of = {}, other;
@@ -64,7 +54,7 @@ static void one_network(uint32_t host, unsigned network) {
 }
 
 void networks_on_calm(void) {
-        if (asks.swarm.containers == 0 || is_changed_at_the_moment())
+        if (asks.swarm.containers == 0 || waiting_any_rollout())
                 return;
         for (uint32_t host = 1; host <= asks.swarm.hosts; host++)
                 for (unsigned network = 1; network <= WORLD_NETWORKS; network++)

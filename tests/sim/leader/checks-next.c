@@ -116,6 +116,8 @@ static void note_unknown_ends(uint64_t last) {
 }
 
 static void add_jobs(Lines *lines, const Argosy__Response__Jobs *jobs, uint64_t last) {
+        bool full = queue_is_full_of_members();
+
         for (size_t i = 0; i < jobs->n_rows; i++) {
                 const Argosy__Response__JobRow *r = jobs->rows[i];
 
@@ -125,8 +127,7 @@ static void add_jobs(Lines *lines, const Argosy__Response__Jobs *jobs, uint64_t 
                             "job %" PRIu64 " %s %s %s changed=%u failed=%u unplaced=%u overtaken=%u "
                                            "cancelled=%u '%s' held by '%s'",
                             r->job, r->author, r->verb, r->state, r->changed, r->failed, r->unplaced,
-                            r->overtaken, r->cancelled, r->message,
-                            queue_is_full_of_members() ? "" : r->held_by);
+                            r->overtaken, r->cancelled, r->message, full ? "" : r->held_by);
         }
 }
 
@@ -145,13 +146,15 @@ static void add_pools(Lines *lines, const Argosy__Response__Pools *pools) {
 // One that is held may have been let go, and wait for voters: the queue is asked again when these are ready,
 // and the next leader asks it at once.
 static void add_queue(Lines *lines, const Argosy__Response__Queue *q) {
+        bool full = queue_is_full_of_members();
+
         add(lines, "queue closed=%d '%s' files=%" PRIu64, q->closed, q->reason, q->files_bytes);
         if (queue_count_about_members(ARGOSY__JOB_STATE__JOB_HELD) > 0)
                 return;
         add(lines, "held=%u", q->held);
         for (size_t i = 0; i < q->n_rows; i++)
                 add(lines, "rule %u running=%u held=%u", q->rows[i]->rule->number, q->rows[i]->running,
-                    queue_is_full_of_members() ? 0 : q->rows[i]->held);
+                    full ? 0 : q->rows[i]->held);
 }
 
 static void add_secrets(Lines *lines, const Argosy__Response__Secrets *s) {

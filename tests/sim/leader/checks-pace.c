@@ -43,8 +43,8 @@ static struct {
         bool builds;               // it was so
 } pace;
 
-static uint64_t figure(const Paced *p) {
-        return *(const uint64_t *) ((const char *) world.rig.leader + p->counter);
+static uint64_t figure(size_t counter) {
+        return *(const uint64_t *) ((const char *) world.rig.leader + counter);
 }
 
 static unsigned limit_of(const Paced *p) {
@@ -73,7 +73,7 @@ static void begins_with_few(const Leader *l) {
 void pace_on_turn_begin(void) {
         begins_with_few(world.rig.leader);
         for (size_t i = 0; i < ELEMENTSOF(paced); i++)
-                pace.before[i] = figure(&paced[i]);
+                pace.before[i] = figure(paced[i].counter);
         pace.n_orders = pace.n_pieces = pace.n_ops = 0;
         pace.n_records = world.rig.leader->building ? n_records(world.rig.leader) : SIZE_MAX;
 }
@@ -122,7 +122,7 @@ void pace_on_turn(void) {
         const Leader *l = world.rig.leader;
 
         for (size_t i = 0; i < ELEMENTSOF(paced); i++) {
-                uint64_t did = figure(&paced[i]) - pace.before[i];
+                uint64_t did = figure(paced[i].counter) - pace.before[i];
 
                 if (did > paced[i].times * limit_of(&paced[i]) + paced[i].more)
                         check_fail("turns-are-bounded",
@@ -167,10 +167,6 @@ static const struct {
         LOOKED("nodes looked for", n_placements),
 };
 
-static uint64_t looked_at(size_t i) {
-        return *(const uint64_t *) ((const char *) world.rig.leader + looked[i].counter);
-}
-
 // Hosts beat, and nobody asks for anything. Something may still happen once (a guard ends, a pause is over);
 // what goes on all the time costs what exists.
 void pace_at_rest(void) {
@@ -180,10 +176,10 @@ void pace_at_rest(void) {
         memset(least, 0xff, sizeof(least));
         for (unsigned n = 0; n < PERIODS; n++) {
                 for (size_t i = 0; i < ELEMENTSOF(looked); i++)
-                        before[i] = looked_at(i);
+                        before[i] = figure(looked[i].counter);
                 rig_pass_ms(&world.rig, asks.swarm.lease_ms / 2);
                 for (size_t i = 0; i < ELEMENTSOF(looked); i++)
-                        least[i] = MIN_OF(least[i], looked_at(i) - before[i]);
+                        least[i] = MIN_OF(least[i], figure(looked[i].counter) - before[i]);
         }
         check_says("rest-costs-nothing");
         for (size_t i = 0; i < ELEMENTSOF(looked); i++)

@@ -81,6 +81,7 @@ void sequence_on_calm(void);
 
 // checks-waiting.c
 void waiting_on_calm(void);
+bool waiting_any_rollout(void); // one is under way
 
 // checks-room.c
 void room_on_entry(const Argosy__LogBatch *batch);

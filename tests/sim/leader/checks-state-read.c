@@ -9,8 +9,6 @@
 // Left out: what an image does not have on purpose (what is to be handed out as dirty, and when
 // something changed last), and memory.
 #include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,17 +17,7 @@
 #include "message.h"
 #include "test.h"
 
-static void add(Buf *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static void add(Buf *b, const char *format, ...) {
-        char line[512];
-        va_list ap;
-
-        va_start(ap, format);
-        (void) vsnprintf(line, sizeof(line), format, ap);
-        va_end(ap);
-        assert_int_equal(buf_printf(b, "%s\n", line), 0);
-}
+#define add(b, format, ...) assert_int_equal(buf_printf(b, format "\n", __VA_ARGS__), 0)
 
 static void read_counts(Buf *b, const ClusterState *s) {
         AccessTime now = {.wall_us = cluster_state_time_us(s), .counted_us = cluster_state_counted_us(s)};

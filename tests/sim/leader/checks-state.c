@@ -9,7 +9,6 @@
 #include "checks-private.h"
 #include "message.h"
 #include "request-kind.h"
-#include "str.h"
 #include "test.h"
 
 // -------------------------------------------------------------------------------------------- another voter
@@ -61,18 +60,13 @@ static void know_the_same_moves(void) {
 // What follows from the records, and is kept beside them.
 static void know_the_same(void) {
         _cleanup_free_ char *grown = state_read(world.rig.state), *restored = state_read(follower);
-        size_t at = 0, begin = 0;
+        const char *of_grown, *of_restored;
 
         check_says("image-knows-the-same");
-        if (streq(grown, restored))
-                return;
-        for (; grown[at] && grown[at] == restored[at]; at++)
-                if (grown[at] == '\n')
-                        begin = at + 1;
-        grown[begin + strcspn(grown + begin, "\n")] = restored[begin + strcspn(restored + begin, "\n")] = 0;
-        check_fail("image-knows-the-same",
-                   "who was made from an image says '%.200s', and the other '%.200s'", restored + begin,
-                   grown + begin);
+        if (check_texts_differ(grown, restored, &of_grown, &of_restored))
+                check_fail("image-knows-the-same",
+                           "who was made from an image says '%.200s', and the other '%.200s'", of_restored,
+                           of_grown);
 }
 
 void voters_on_calm(void) {

@@ -23,7 +23,6 @@
 #include "leader-private.h"
 #include "node-state.h"
 #include "rollout-members.h"
-#include "str.h"
 #include "test.h"
 
 typedef struct Lines {
@@ -152,15 +151,10 @@ char *tables_read(void) {
 }
 
 void tables_compare(char *before, char *after) {
-        size_t at = 0, begin = 0;
+        const char *had, *has;
 
         check_says("next-leader-has-the-same");
-        if (streq(before, after))
-                return;
-        for (; before[at] && before[at] == after[at]; at++)
-                if (before[at] == '\n')
-                        begin = at + 1;
-        before[begin + strcspn(before + begin, "\n")] = after[begin + strcspn(after + begin, "\n")] = 0;
-        check_fail("next-leader-has-the-same", "the former leader has '%.220s', and the next one '%.220s'",
-                   before + begin, after + begin);
+        if (check_texts_differ(before, after, &had, &has))
+                check_fail("next-leader-has-the-same",
+                           "the former leader has '%.220s', and the next one '%.220s'", had, has);
 }

@@ -161,14 +161,20 @@ static void one_runs(unsigned i) {
                            asks.units[i].name, host);
 }
 
-// A rebalance or a rollout takes its next step whenever the one before is well.
-static bool is_going_on(void) {
+bool waiting_any_rollout(void) {
         size_t n;
         Argosy__RolloutRecord *const *rollouts = cluster_state_rollouts(world.rig.state, &n);
 
         for (size_t i = 0; i < n; i++)
                 if (rollout_is_under_way(rollouts[i]))
                         return true;
+        return false;
+}
+
+// A rebalance or a rollout takes its next step whenever the one before is well.
+static bool is_going_on(void) {
+        if (waiting_any_rollout())
+                return true;
         for (uint64_t i = log_truth.first_job; i <= log_truth.n_jobs; i++)
                 if (log_truth.jobs[i] && log_truth.jobs[i]->state == ARGOSY__JOB_STATE__JOB_RUNNING &&
                     streq(log_truth.jobs[i]->verb, "rebalance"))

@@ -115,8 +115,7 @@ static bool is_uncertain(unsigned i) {
 
 static bool are_uncertain(const Argosy__Request__Change *m) {
         for (size_t i = 0; i < m->n_files; i++) {
-                Hash hash = hash_of(m->files[i]->content.data, m->files[i]->content.len);
-                const WorldContent *c = world_content_find(hash.bytes);
+                const WorldContent *c = world_content_sent(m->files[i]);
 
                 if (!c || c->bad || c->image > 0)
                         return true;
@@ -150,8 +149,7 @@ static bool are_mates_new(const Argosy__Request__Change *m) {
                 int k = world_unit_index(m->names[i]);
 
                 for (size_t f = 0; k >= 0 && *place_of((unsigned) k) && f < m->n_files; f++) {
-                        Hash hash = hash_of(m->files[f]->content.data, m->files[f]->content.len);
-                        const WorldContent *c = world_content_find(hash.bytes);
+                        const WorldContent *c = world_content_sent(m->files[f]);
 
                         if (streq(m->files[f]->name, asks.units[k].file) && c && c->same_node)
                                 return true;

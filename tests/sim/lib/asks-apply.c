@@ -7,11 +7,8 @@ static const char *const sets[] = {"shop", "farm"};
 
 static const WorldContent *content_in(const Argosy__Request__Apply *m, const WorldUnit *u) {
         for (size_t i = 0; i < m->n_files; i++)
-                if (m->files[i] && strcmp(m->files[i]->name, u->file) == 0) {
-                        Hash hash = hash_of(m->files[i]->content.data, m->files[i]->content.len);
-
-                        return world_content_find(hash.bytes);
-                }
+                if (m->files[i] && strcmp(m->files[i]->name, u->file) == 0)
+                        return world_content_sent(m->files[i]);
         return NULL;
 }
 

@@ -22,6 +22,20 @@ const Check *check_find(const char *name) {
         return NULL;
 }
 
+bool check_texts_differ(char *a, char *b, const char **ret_a, const char **ret_b) {
+        size_t begin = 0;
+
+        if (streq(a, b))
+                return false;
+        for (size_t at = 0; a[at] && a[at] == b[at]; at++)
+                if (a[at] == '\n')
+                        begin = at + 1;
+        a[begin + strcspn(a + begin, "\n")] = b[begin + strcspn(b + begin, "\n")] = 0;
+        *ret_a = a + begin;
+        *ret_b = b + begin;
+        return true;
+}
+
 #define EACH_CHECK(moment, ...)                         \
         do {                                            \
                 for (unsigned i = 0; i < n_checks; i++) \

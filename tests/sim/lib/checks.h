@@ -4,6 +4,7 @@
 // What must be true in each story. One row for each: its name, the rule that it is about, when it is looked
 // at, and how often its premise has come true, without which it would say nothing.
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -62,6 +63,9 @@ const Check *check_find(const char *name);
                         row_ = check_find(name);       \
                 check_premise(row_);                   \
         } while (0)
+
+// Cuts two texts at the first line that differs, and returns where it begins in each; false: they are equal.
+bool check_texts_differ(char *a, char *b, const char **ret_a, const char **ret_b);
 
 void checks_begin(void);
 void checks_on_decided(void);

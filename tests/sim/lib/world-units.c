@@ -76,6 +76,12 @@ const WorldContent *world_content_find(const uint8_t hash[HASH_SIZE]) {
         return c || asks.swarm.containers == 0 ? c : world_images_find(hash);
 }
 
+const WorldContent *world_content_sent(const Argosy__NamedFile *file) {
+        Hash hash = hash_of(file->content.data, file->content.len);
+
+        return world_content_find(hash.bytes);
+}
+
 // `c` is the one behind the last of those that are kept: it becomes one of them, unless its text is one.
 static const WorldContent *keep(WorldContent *c, Buf *text) {
         uint32_t *bucket;

@@ -73,6 +73,8 @@ void world_units_begin(Draw *d);
 const WorldUnit *world_unit_draw(Draw *d);
 const WorldContent *world_content_draw(Draw *d, const WorldUnit *u);
 const WorldContent *world_content_find(const uint8_t hash[HASH_SIZE]); // NULL: none of ours
-const WorldContent *world_content_written(const uint8_t hash[HASH_SIZE]); // of these those without a digest
-ProtobufCBinaryData world_body(unsigned number);                    // of a file that units carry
-int world_unit_index(const char *name);                             // -1: none of ours
+// Likewise, but none that has got digests of images.
+const WorldContent *world_content_written(const uint8_t hash[HASH_SIZE]);
+const WorldContent *world_content_sent(const Argosy__NamedFile *file); // what it brings
+ProtobufCBinaryData world_body(unsigned number);                       // of a file that units carry
+int world_unit_index(const char *name);                                // -1: none of ours

@@ -15,7 +15,6 @@
 #include "log.h"
 #include "secret-files.h"
 #include "str.h"
-#include "unit-state.h"
 
 static int open_files(Agent *a) {
         int r = a->secrets       ? 0
@@ -112,11 +111,10 @@ bool agent_secrets_differ(const AgentUnit *u) {
 // the middle of replacing it.
 void agent_secrets_placed(const AgentUnit *u) {
         const AgentSpec *content = agent_unit_content(u);
-        const UnitRuntime *rt = agent_unit_runtime(u);
 
         if (content && !content->secrets)
                 agent_secrets_gone(u);
-        else if (!rt || active_state_is_down(rt->active))
+        else if (agent_unit_is_down(u))
                 (void) agent_secrets_place(u, (char[AGENT_ERROR_MAX]){});
 }
 

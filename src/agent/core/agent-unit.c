@@ -185,6 +185,12 @@ const UnitRuntime *agent_unit_runtime(const AgentUnit *u) {
         return rt->loaded ? rt : NULL;
 }
 
+bool agent_unit_is_down(const AgentUnit *u) {
+        const UnitRuntime *rt = agent_unit_runtime(u);
+
+        return !rt || active_state_is_down(rt->active);
+}
+
 // ---- the load state
 
 Argosy__LoadState agent_unit_load(const AgentUnit *u) {
@@ -360,6 +366,10 @@ const AgentSpec *agent_unit_content(const AgentUnit *u) {
         if (u->work && u->work->replacing)
                 return u->work->before;
         return u->content_known ? u->held.spec : NULL;
+}
+
+bool agent_unit_is_written(const AgentUnit *u) {
+        return u->has_held && u->file_present && u->held.spec == agent_unit_doing(u)->spec;
 }
 
 AgentUnitWork *agent_unit_work(AgentUnit *u) {

@@ -54,6 +54,8 @@ const PlanWanted *agent_unit_wanted(const AgentUnit *u, PlanWanted *buffer);
 uint64_t agent_unit_answered(const AgentUnit *u);
 // The content that is in place; NULL: none, or not known.
 const AgentSpec *agent_unit_content(const AgentUnit *u);
+// Whether the content of the order is in place, so that nothing is to be made ready for it.
+bool agent_unit_is_written(const AgentUnit *u);
 // With which unit of ours that is not to run systemd stops it, or has stopped it; NULL: with none.
 const AgentUnit *agent_unit_goes_along(const AgentUnit *u);
 // Whether systemd has stopped it, if it is down, for a unit that conflicts with it, by either unit's
@@ -74,6 +76,8 @@ void agent_unit_note_load(AgentUnit *u, Argosy__LoadState load);
 bool agent_unit_is_bad(const AgentUnit *u);
 // NULL while the unit is not in systemd's memory.
 const UnitRuntime *agent_unit_runtime(const AgentUnit *u);
+// Also what systemd does not have in memory.
+bool agent_unit_is_down(const AgentUnit *u);
 // Why it is down; not while there is an error that says more.
 Argosy__DownCause agent_unit_down(const AgentUnit *u);
 // Fills *ret in with what is held; its name is the unit's.

@@ -84,7 +84,7 @@ bool agent_carried_is_due(const AgentUnit *u) {
         const AgentUnitWork *work = agent_unit_doing(u);
 
         return work->spec && work->spec->carried && !work->files_ready &&
-               !(u->has_held && u->held.spec == work->spec && u->file_present);
+               !agent_unit_is_written(u);
 }
 
 Argosy__FileChange agent_carried_change(const AgentUnit *u) {

@@ -31,7 +31,6 @@
 #include "podman-look.h"
 #include "quadlet.h"
 #include "str.h"
-#include "unit-state.h"
 
 #define PODMAN "/usr/bin/podman"
 #define IMAGES "-images/images.json" // at the end of the path of the list of images
@@ -51,12 +50,6 @@ typedef struct NameLook {
 
 // ------------------------------------------------------------------------------------------------ whether
 
-static bool is_up(const AgentUnit *u) {
-        const UnitRuntime *rt = agent_unit_runtime(u);
-
-        return rt && !active_state_is_down(rt->active);
-}
-
 bool agent_container_names_is_due(const AgentUnit *u) {
         const AgentUnitWork *work = agent_unit_doing(u);
 
@@ -67,7 +60,7 @@ bool agent_container_names_is_due(const AgentUnit *u) {
 bool agent_container_names_is_unseen(const AgentUnit *u) {
         const AgentSpec *content = agent_unit_content(u);
 
-        return content && content->container && !agent_unit_doing(u)->name_seen && !is_up(u);
+        return content && content->container && !agent_unit_doing(u)->name_seen && agent_unit_is_down(u);
 }
 
 // ----------------------------------------------------------------------------------------------- the answer

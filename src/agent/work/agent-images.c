@@ -85,7 +85,7 @@ bool agent_images_is_due(const AgentUnit *u) {
         return work->spec && work->spec->image && !work->image_ready &&
                (work->wanted.target == ARGOSY__TARGET__TARGET_LAUNCHED ||
                 work->wanted.revision == UNIT_REVISION_STAY) &&
-               !(u->has_held && u->held.spec == work->spec && u->file_present);
+               !agent_unit_is_written(u);
 }
 
 bool agent_images_is_unseen(const AgentUnit *u) {

@@ -24,7 +24,6 @@
 #include "agent-unit.h"
 #include "quadlet.h"
 #include "str.h"
-#include "unit-state.h"
 
 // What was written last.
 typedef struct MadeNetwork {
@@ -33,16 +32,10 @@ typedef struct MadeNetwork {
         char unit[];
 } MadeNetwork;
 
-static bool is_up(const AgentUnit *u) {
-        const UnitRuntime *rt = agent_unit_runtime(u);
-
-        return rt && !active_state_is_down(rt->active);
-}
-
 bool agent_network_made_is_unread(const AgentUnit *u) {
         const AgentSpec *content = agent_unit_content(u);
 
-        return content && content->networks && !agent_unit_doing(u)->networks_read && !is_up(u);
+        return content && content->networks && !agent_unit_doing(u)->networks_read && agent_unit_is_down(u);
 }
 
 // What makes its networks, one name behind the other. NULL: no more, or out of memory.

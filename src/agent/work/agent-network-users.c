@@ -18,9 +18,9 @@
 #include "agent-barred.h"
 #include "agent-network-look.h"
 #include "agent-unit.h"
+#include "agent-verify.h"
 #include "quadlet.h"
 #include "str.h"
-#include "unit-state.h"
 
 static bool has_networks(const AgentUnitWork *work) {
         const Buf *made = work->made ? &work->made->text : NULL;
@@ -31,12 +31,6 @@ static bool has_networks(const AgentUnitWork *work) {
                 if (str_has_suffix(m.name, QUADLET_NETWORK_UNIT))
                         return true;
         return false;
-}
-
-static bool is_up(const AgentUnit *u) {
-        const UnitRuntime *rt = agent_unit_runtime(u);
-
-        return rt && !active_state_is_down(rt->active);
 }
 
 // The unit in place came with another file of it.
@@ -51,7 +45,7 @@ static bool had_other(const AgentUnit *u, const Network *w) {
 
 // As in agent-verify.c: what runs goes on, what is not ours does not become ours.
 static void refuse(AgentUnit *u, const char *why) {
-        if (u->has_held && is_up(u)) {
+        if (u->has_held && !agent_unit_is_down(u)) {
                 u->work->judged = u->work->wanted.spec;
                 u->work->verdict = PLAN_VERDICT_REFUSED;
                 agent_step_done(u, NULL);
@@ -67,11 +61,7 @@ static void refuse(AgentUnit *u, const char *why) {
 bool agent_network_users_is_due(const AgentUnit *u) {
         const AgentUnitWork *work = agent_unit_doing(u);
 
-        if (!work->spec || !work->spec->container || work->networks_seen || !has_networks(work) ||
-            (u->has_held && u->held.spec == work->spec && u->file_present))
-                return false;
-        return !(work->verdict == PLAN_VERDICT_REFUSED && hash_equal(&work->judged, &work->wanted.spec) &&
-                 is_up(u));
+        return agent_verify_is_to_write(u) && !work->networks_seen && has_networks(work);
 }
 
 static void judge(AgentUnit *u, const NetworkLook *look, const Buf *output) {

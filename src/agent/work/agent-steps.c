@@ -102,7 +102,6 @@ static void begin_to_hold(AgentUnit *u) {
 
 // The record names the new content from now on; what is in place stays known until that is written.
 static void record_write(AgentUnit *u, const PlanResult *res) {
-        const UnitRuntime *rt = agent_unit_runtime(u);
         AgentUnitWork *work = u->work;
         AgentSpec *before = u->held.spec;
 
@@ -111,7 +110,7 @@ static void record_write(AgentUnit *u, const PlanResult *res) {
         work->new_content = !u->has_held || before != work->spec || !u->content_known ||
                             (work->replacing && work->new_content);
         work->claims = !u->has_held;
-        work->takes_over = work->claims && rt && !active_state_is_down(rt->active);
+        work->takes_over = work->claims && !agent_unit_is_down(u);
         u->to_verify |= u->has_held && work->new_content && !res->in_place;
         // what is in place is ours, whether this one comes to be there or not
         if (!work->claims && work->new_content)

@@ -26,7 +26,6 @@
 #include "manager-name.h"
 #include "str.h"
 #include "unit-name.h"
-#include "unit-state.h"
 #include "unit-verifier.h"
 
 typedef struct VerifyCall {
@@ -85,28 +84,26 @@ static void judge(AgentUnit *u, const Hash *content, const UnitFinding *why) {
 
 #define NO_QUADLET_TEXT "no Quadlet here: that takes podman 5.0 or newer, and a host's own manager"
 
-static bool is_up(const AgentUnit *u) {
-        const UnitRuntime *rt = agent_unit_runtime(u);
+bool agent_verify_is_to_write(const AgentUnit *u) {
+        const AgentUnitWork *work = agent_unit_doing(u);
+        bool runs_on = work->verdict == PLAN_VERDICT_REFUSED &&
+                       hash_equal(&work->judged, &work->wanted.spec) && !agent_unit_is_down(u);
 
-        return rt && !active_state_is_down(rt->active);
+        return work->spec && work->spec->container && !agent_unit_is_written(u) && !runs_on;
 }
 
 bool agent_verify_makes(const AgentUnit *u) {
         const AgentUnitWork *work = agent_unit_doing(u);
 
-        if (!work->spec || !work->spec->container ||
-            (u->has_held && u->held.spec == work->spec && u->file_present))
+        if (!agent_verify_is_to_write(u))
                 return false;
-        if (work->verdict == PLAN_VERDICT_REFUSED && hash_equal(&work->judged, &work->wanted.spec) &&
-            is_up(u))
-                return false; // it runs on, and nothing is written
         return !work->made || !hash_equal(&work->made->of, &work->spec->hash) ||
                work->made->for_template != work->from_template;
 }
 
 // What runs goes on with what it has. What is not ours yet does not become ours.
 static void refuse_to_make(AgentUnit *u, const char *why) {
-        if (u->has_held && is_up(u)) {
+        if (u->has_held && !agent_unit_is_down(u)) {
                 u->work->judged = u->work->wanted.spec;
                 u->work->verdict = PLAN_VERDICT_REFUSED;
                 agent_step_done(u, NULL);
@@ -130,7 +127,7 @@ static void take_made(AgentUnit *u, const VerifyCall *call, const Buf *made, con
         m->for_template = call->for_template;
         agent_made_free(u->work->made);
         u->work->made = m;
-        judge(u, &call->content, is_up(u) ? why : NULL);
+        judge(u, &call->content, agent_unit_is_down(u) ? NULL : why);
 }
 
 static void on_made(AgentUnit *u, const VerifyCall *call, int error, const UnitVerdict *verdict) {

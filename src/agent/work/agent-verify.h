@@ -11,6 +11,9 @@ enum { AGENT_VERIFY_MS = 5000 }; // then the unit goes on as if nobody could tel
 
 // Its step PLAN_VERIFY begins. It ends from the loop, or before return if nobody can be asked.
 void agent_verify(AgentUnit *u);
+// Whether the wanted content is a container's that is to be written: it is not in place, and what runs
+// does not run on because it was refused.
+bool agent_verify_is_to_write(const AgentUnit *u);
 // Whether the wanted content is a container's, of which no unit was made here yet that could be written
 // (PLAN_FETCH).
 bool agent_verify_makes(const AgentUnit *u);

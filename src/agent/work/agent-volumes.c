@@ -77,7 +77,7 @@ bool agent_volumes_is_due(const AgentUnit *u) {
         const AgentUnitWork *work = agent_unit_doing(u);
 
         return work->spec && work->spec->container && !work->volumes_seen && has_volumes(work) &&
-               !(u->has_held && u->held.spec == work->spec && u->file_present);
+               !agent_unit_is_written(u);
 }
 
 // ------------------------------------------------------------------------------------------------ the look

@@ -873,7 +873,7 @@ FAULTS = [
           "if (true)",
           "ctl/status-text: an_answer_without_a_row_is_survived"),
     Fault("refusal-takes-a-container-down", "src/agent/work/agent-verify.c",
-          "if (u->has_held && is_up(u)) {",
+          "if (u->has_held && !agent_unit_is_down(u)) {",
           "if (false) {",
           "agent/agent-verify: what_the_generator_refuses_takes_nothing_down"),
     Fault("no-answer-is-a-refusal", "src/agent/work/agent-verify.c",

@@ -41,15 +41,10 @@ static bool had_other(const AgentUnit *u, const Network *w) {
                quadlet_beside_is_other(before->content, before->len, w->file, &w->of);
 }
 
-#define RUNS_ON_TEXT "so the unit runs on with the file that it has: "
-
 // As in agent-verify.c: what runs goes on, what is not ours does not become ours.
 static void refuse(AgentUnit *u, const char *why) {
         if (u->has_held && !agent_unit_is_down(u)) {
-                u->work->judged = u->work->wanted.spec;
-                u->work->verdict = PLAN_VERDICT_REFUSED;
-                agent_step_done(u, NULL);
-                agent_unit_set_error(u, "its network is not changed, " RUNS_ON_TEXT "%s", why);
+                agent_verify_run_on(u, "its network is not changed", why);
                 return;
         }
         if (!u->has_held)

@@ -49,6 +49,13 @@ static void refuse(AgentUnit *u, const UnitFinding *why) {
                 agent_unit_set_error(u, REFUSED_TEXT "%s", why->text);
 }
 
+void agent_verify_run_on(AgentUnit *u, const char *what, const char *why) {
+        u->work->judged = u->work->wanted.spec;
+        u->work->verdict = PLAN_VERDICT_REFUSED;
+        agent_step_done(u, NULL);
+        agent_unit_set_error(u, "%s, " RUNS_ON_TEXT "%s", what, why);
+}
+
 // It takes the file, and then nobody's start of the unit.
 static bool refuses_start(const AgentUnit *u) {
         const AgentUnitWork *work = agent_unit_doing(u);
@@ -104,10 +111,7 @@ bool agent_verify_makes(const AgentUnit *u) {
 // What runs goes on with what it has. What is not ours yet does not become ours.
 static void refuse_to_make(AgentUnit *u, const char *why) {
         if (u->has_held && !agent_unit_is_down(u)) {
-                u->work->judged = u->work->wanted.spec;
-                u->work->verdict = PLAN_VERDICT_REFUSED;
-                agent_step_done(u, NULL);
-                agent_unit_set_error(u, "of the new file no unit can be made here, " RUNS_ON_TEXT "%s", why);
+                agent_verify_run_on(u, "of the new file no unit can be made here", why);
                 return;
         }
         if (!u->has_held)

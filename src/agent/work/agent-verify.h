@@ -19,6 +19,9 @@ bool agent_verify_is_to_write(const AgentUnit *u);
 bool agent_verify_makes(const AgentUnit *u);
 // Begins that, likewise. A node that cannot make it refuses the unit; what runs goes on.
 void agent_verify_make(AgentUnit *u);
+// The wanted content is refused, and what runs goes on with the one that it has: that ends the step. `what`
+// begins the unit's error, `why` ends it.
+void agent_verify_run_on(AgentUnit *u, const char *what, const char *why);
 // What is known of the wanted content.
 PlanVerdict agent_verdict(const AgentUnit *u);
 // The node goes: nothing is heard of its questions any more.

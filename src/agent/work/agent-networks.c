@@ -102,23 +102,30 @@ static char *first_line(const Buf *said) {
         return line ? str_printable(line + (str_has_prefix(line, prefix) ? strlen(prefix) : 0), 300) : NULL;
 }
 
-static void on_removed(int result, const Buf *output, const Buf *said, void *userdata) {
-        NetworkLook *c = userdata;
+// podman has answered. NULL: for a unit that does not change networks any more; then this ends, too.
+static AgentUnit *find_asker(NetworkLook *c) {
         AgentUnit *u = agent_step_find(c->call->node, c->call->name, c->call->number);
-        _cleanup_free_ char *line = result == 0 ? NULL : first_line(said);
+        Agent *a = c->agent;
 
         c->command = NULL;
-        drain_mark(&c->agent->drain);
-        if (!u || change_of(u) != c) {
-                Agent *a = c->agent;
+        drain_mark(&a->drain);
+        if (u && change_of(u) == c)
+                return u;
+        end_change(a);
+        wake_others(a);
+        return NULL;
+}
 
-                end_change(a);
-                wake_others(a);
+static void on_removed(int result, const Buf *output, const Buf *said, void *userdata) {
+        NetworkLook *c = userdata;
+        AgentUnit *u = find_asker(c);
+        _cleanup_free_ char *line = result == 0 ? NULL : first_line(said);
+
+        if (!u)
                 return;
-        }
         if (result != 0) {
                 agent_network_fail(u, "its network is not removed, to be made anew", "",
-                     result == -ETIMEDOUT ? "podman does not answer" : line ?: "");
+                                   result == -ETIMEDOUT ? "podman does not answer" : line ?: "");
                 return;
         }
         u->work->network_in_way = u->work->network_stale = false;
@@ -203,7 +210,7 @@ static void on_surveyed(int error, const SystemdDependent *list, size_t n, void 
         }
         if (error == 0 && u->work->wanted.target != ARGOSY__TARGET__TARGET_LAUNCHED && any_up(u, list, n)) {
                 agent_network_fail(u, "others have the network of before, and run: ", c->list[c->at].file,
-                     "it is made anew with these");
+                                   "it is made anew with these");
                 return;
         }
         if (error == 0)
@@ -249,19 +256,12 @@ static size_t mark_due(NetworkLook *c, const Buf *output, bool in_way) {
 
 static void on_looked(int result, const Buf *output, const Buf *said, void *userdata) {
         NetworkLook *c = userdata;
-        AgentUnit *u = agent_step_find(c->call->node, c->call->name, c->call->number);
+        AgentUnit *u = find_asker(c);
         _cleanup_free_ char *why = NULL, *line = result == 0 ? NULL : first_line(said);
         int r = 0;
 
-        c->command = NULL;
-        drain_mark(&c->agent->drain);
-        if (!u || change_of(u) != c) {
-                Agent *a = c->agent;
-
-                end_change(a);
-                wake_others(a);
+        if (!u)
                 return;
-        }
         if (result != 0) {
                 agent_network_fail(u, "podman does not say which networks there are", "", line ?: "");
                 return;

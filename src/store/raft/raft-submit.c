@@ -213,9 +213,9 @@ static StoreOutcome barrier_refusal(int r) {
         return r == RAFT_NOSPACE ? STORE_NO_SPACE : r == RAFT_NOTLEADER ? STORE_NOT_LEADER : STORE_UNKNOWN;
 }
 
-static void give_barriers(RaftStore *s) {
+// libraft's code. *ret, for which nobody waits yet, lives until libraft is done with it.
+static int begin_barrier(RaftStore *s, Barrier **ret) {
         Barrier *b = malloc(sizeof(*b));
-        ListNode refused = LIST_INIT(refused);
         int r;
 
         if (!b)
@@ -225,13 +225,24 @@ static void give_barriers(RaftStore *s) {
         s->inside = true;
         r = raft_barrier(&s->raft, &b->barrier, on_barrier_done);
         s->inside = false;
+        if (r == 0)
+                *ret = b;
+        else
+                free(b);
+        return r;
+}
+
+static void give_barriers(RaftStore *s) {
+        ListNode refused = LIST_INIT(refused);
+        Barrier *b;
+        int r = begin_barrier(s, &b);
+
         if (r == 0) {
                 list_splice(&b->waiting, &s->barriers);
                 s->n_taken++;
                 s->full_term = 0;
                 return;
         }
-        free(b);
         if (r == RAFT_NOSPACE && !is_known_to_be_full(s)) {
                 s->barriers_held = true;
                 return;
@@ -297,16 +308,8 @@ static void begin_segment(RaftStore *s) {
         if (raft_store_takes_requests(s) < 0 || s->io.capacity > 0 ||
             s->raft.last_stored < raft_last_index(&s->raft))
                 return;
-        b = malloc(sizeof(*b));
-        if (!b)
-                raft_store_fatal(s, "out of memory");
-        *b = (Barrier){.barrier.data = b};
-        list_init(&b->waiting);
         raft_set_capacity_threshold(&s->raft, 0);
-        s->inside = true;
-        if (raft_barrier(&s->raft, &b->barrier, on_barrier_done) != 0)
-                free(b);
-        s->inside = false;
+        (void) begin_barrier(s, &b); // refused, it is tried again in the next turn
         raft_set_capacity_threshold(&s->raft, room);
 }
 

@@ -193,12 +193,16 @@ static void give_appends(RaftStore *s) {
         }
 }
 
+static int truncate_log(RaftStore *s, raft_index index) {
+        s->gate.truncated = index;
+        return raft_disk_must_work(s, s->uv_io.truncate(&s->io, index), "truncation");
+}
+
 static void give_truncation(RaftStore *s) {
         Write *w = CONTAINER_OF(s->gate.writes.next, Write, node);
 
         list_unlink(&w->node);
-        s->gate.truncated = w->index;
-        (void) raft_disk_must_work(s, s->uv_io.truncate(&s->io, w->index), "truncation");
+        (void) truncate_log(s, w->index);
         s->gate.putting = false; // the barrier was ours
         free(w);
 }
@@ -272,10 +276,8 @@ static int on_truncate(struct raft_io *io, raft_index index) {
         if (index == s->gate.next_index)
                 return 0;
         s->gate.next_index = index;
-        if (is_open(s)) {
-                s->gate.truncated = index;
-                return raft_disk_must_work(s, s->uv_io.truncate(io, index), "truncation");
-        }
+        if (is_open(s))
+                return truncate_log(s, index);
         return queue_write(s, (Write){.index = index});
 }
 

@@ -23,6 +23,7 @@
 #include "fileio.h"
 #include "log-marker.h"
 #include "segments.h"
+#include "snapshot-files.h"
 #include "str.h"
 
 static int open_dir(const char *dir) {
@@ -70,23 +71,15 @@ static int read_marker(int fd, const char *marker, uint64_t *ret) {
         return parse_u64(text, UINT64_MAX, ret) ? 0 : -EBADMSG;
 }
 
-// Whether a file name is that of a snapshot's .meta with this index.
-static bool is_meta_of(const char *name, uint64_t index) {
-        unsigned long long term, at, stamp;
-        int end = 0;
-
-        return sscanf(name, "snapshot-%llu-%llu-%llu.meta%n", &term, &at, &stamp, &end) == 3 && end > 0 &&
-               name[end] == 0 && at == index;
-}
-
 static bool snapshot_is_complete(int fd, DIR *d, uint64_t index) {
         struct dirent *e;
 
         rewinddir(d);
         while ((e = readdir(d))) {
                 char data[sizeof(e->d_name)];
+                SnapshotName of;
 
-                if (!is_meta_of(e->d_name, index))
+                if (!snapshot_is_meta(e->d_name, &of) || of.index != index)
                         continue;
                 snprintf(data, sizeof(data), "%.*s", (int) (strlen(e->d_name) - strlen(".meta")), e->d_name);
                 if (faccessat(fd, data, F_OK, 0) == 0)

@@ -20,30 +20,38 @@
 
 #include "buf.h"
 #include "fileio.h"
+#include "macro.h"
 #include "snapshot-files.h"
+
+#define META ".meta"
 
 enum { WORD = 8, HEADER_SIZE = 4 * WORD, META_MAX = HEADER_SIZE + 1024 * 1024, FORMAT = 1 };
 
-typedef struct Name {
-        unsigned long long term, index, stamp;
-        char meta[256];
-} Name;
+typedef struct Meta {
+        SnapshotName of;
+        char name[256];
+} Meta;
 
-// Whether the name is that of a description whose state is there.
-static bool parse(int fd, const char *name, Name *ret) {
-        struct stat st;
-        char data[sizeof(ret->meta)];
+bool snapshot_is_meta(const char *name, SnapshotName *ret) {
         int end = 0;
 
-        if (sscanf(name, "snapshot-%llu-%llu-%llu%n", &ret->term, &ret->index, &ret->stamp, &end) != 3 ||
-            strcmp(name + end, ".meta") != 0)
+        return sscanf(name, "snapshot-%llu-%llu-%llu%n", &ret->term, &ret->index, &ret->stamp, &end) == 3 &&
+               streq(name + end, META);
+}
+
+// Whether the name is that of a description whose state is there.
+static bool parse(int fd, const char *name, Meta *ret) {
+        struct stat st;
+        char data[sizeof(ret->name)];
+
+        if (!snapshot_is_meta(name, &ret->of))
                 return false;
-        snprintf(ret->meta, sizeof(ret->meta), "%s", name);
-        snprintf(data, sizeof(data), "%.*s", end, name);
+        snprintf(ret->name, sizeof(ret->name), "%s", name);
+        snprintf(data, sizeof(data), "%.*s", (int) (strlen(name) - strlen(META)), name);
         return fstatat(fd, data, &st, 0) == 0 && st.st_size > 0;
 }
 
-static bool is_newer(const Name *a, const Name *b) {
+static bool is_newer(const SnapshotName *a, const SnapshotName *b) {
         if (a->term != b->term)
                 return a->term > b->term;
         return a->index != b->index ? a->index > b->index : a->stamp > b->stamp;
@@ -72,9 +80,9 @@ static bool is_whole(const Buf *b) {
                (uint32_t) word_at(b, 1) == crc32_of(b->data + 2 * WORD, b->len - 2 * WORD);
 }
 
-static int read_meta(int fd, const Name *name) {
+static int read_meta(int fd, const Meta *meta) {
         _cleanup_buf_ Buf b = {};
-        int r = file_read(fd, name->meta, META_MAX, &b);
+        int r = file_read(fd, meta->name, META_MAX, &b);
 
         if (r == -EFBIG || (r == 0 && !is_whole(&b)))
                 return -EBADMSG;
@@ -83,18 +91,18 @@ static int read_meta(int fd, const Name *name) {
 
 int snapshot_files_newest(const char *dir, uint64_t *ret_index) {
         DIR *d = opendir(dir);
-        Name newest = {}, name = {};
+        Meta newest = {}, meta = {};
         struct dirent *e;
         int r = 0;
 
         if (!d)
                 return -errno;
         while ((e = readdir(d)))
-                if (parse(dirfd(d), e->d_name, &name) && is_newer(&name, &newest))
-                        newest = name;
-        if (newest.index > 0)
+                if (parse(dirfd(d), e->d_name, &meta) && is_newer(&meta.of, &newest.of))
+                        newest = meta;
+        if (newest.of.index > 0)
                 r = read_meta(dirfd(d), &newest);
         closedir(d);
-        *ret_index = newest.index;
+        *ret_index = newest.of.index;
         return r;
 }

@@ -7,8 +7,15 @@
 //
 // These block on the disk. Test: store/numbers.
 
+#include <stdbool.h>
 #include <stdint.h>
 
+typedef struct SnapshotName {
+        unsigned long long term, index, stamp;
+} SnapshotName;
+
+// Whether a file of that name is a snapshot's description, and of which one.
+bool snapshot_is_meta(const char *name, SnapshotName *ret);
 // Of the snapshot that libraft would read first; 0: there is none. -EBADMSG: its description is damaged.
 // Negative errno.
 int snapshot_files_newest(const char *dir, uint64_t *ret_index);

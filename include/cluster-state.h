@@ -540,12 +540,12 @@ void cluster_state_drop_dirty(ClusterState *s);
 // The revision of the last change of hosts, tokens or the cluster record; code that follows these keeps the
 // revision that it has seen.
 uint64_t cluster_state_hosts_revision(const ClusterState *s);
+// The same of pools alone.
+uint64_t cluster_state_pools_revision(const ClusterState *s);
+// The same of which hosts vote, by their records.
+uint64_t cluster_state_voters_revision(const ClusterState *s);
 // Those by which small tables have changed last, in one piece: each as the function of its name has it.
 typedef struct ClusterRevisions {
         uint64_t hosts, rollouts, roles, grants, queue;
 } ClusterRevisions;
 ClusterRevisions cluster_state_revisions(const ClusterState *s);
-// The same of pools alone.
-uint64_t cluster_state_pools_revision(const ClusterState *s);
-// The same of which hosts vote, by their records.
-uint64_t cluster_state_voters_revision(const ClusterState *s);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 
-// A file that marks the installation of a snapshot, or a truncation, as under way, so that a crash in it can
-// be finished (log-marker.h).
+// Files that mark the installation of a snapshot, or a truncation, as under way, so that it can be finished
+// after a crash (log-marker.h).
 //
 //      log_marker_put() -> libraft changes names of files -> log_marker_remove()
 //      a crash
-//          -> log_markers_finish() at the next start: older segments go if the snapshot is whole, and
-//             segments from a truncation's index on
+//          -> log_markers_finish() at the next start: all segments go if the snapshot is whole, and of a
+//             truncation those that begin at its index or behind it
 //
 // Names are libraft's: "snapshot-TERM-INDEX-TIMESTAMP" and the same with ".meta", closed segments
 // "FIRST-LAST" (16 digits each), open segments "open-N". Failures: errno; -EBADMSG for a marker that is no

@@ -66,6 +66,17 @@ AgentMade *agent_made_free(AgentMade *m) {
         return NULL;
 }
 
+bool agent_made_next(const AgentMade *m, const char *suffix, size_t *at, QuadletMade *ret) {
+        if (!m)
+                return false;
+        if (*at == 0)
+                *at = quadlet_made_len(m->text.data, m->text.len);
+        while (quadlet_made_next(m->text.data, m->text.len, at, ret))
+                if (str_has_suffix(ret->name, suffix))
+                        return true;
+        return false;
+}
+
 static void work_free(AgentUnit *u) {
         AgentUnitWork *w = TAKE_PTR(u->work);
 

@@ -4,6 +4,7 @@
 // Units: made, found, marked, and freed; unit-core.h says what they are.
 
 #include "ledger.h"
+#include "quadlet.h"
 #include "unit-core.h"
 
 AgentUnit *agent_unit_find(AgentNode *node, const char *name);
@@ -16,6 +17,9 @@ AgentUnit *agent_unit_next(const AgentNode *node, size_t *iter); // *iter begins
 int agent_unit_new(AgentNode *node, const char *name, AgentUnit **ret);
 void agent_unit_free(AgentUnit *u);
 AgentMade *agent_made_free(AgentMade *m); // takes NULL, returns NULL
+// The next of the units beside the container's own, by the end of their names; *at begins as 0. False: there
+// is none, or nothing was made (NULL).
+bool agent_made_next(const AgentMade *m, const char *suffix, size_t *at, QuadletMade *ret);
 void agent_unit_mark(AgentUnit *u);
 // It is reported in this turn.
 void agent_unit_report(AgentUnit *u);

@@ -392,8 +392,8 @@ static void on_item(AgentNode *node, FileItem *it) {
                 on_network_in_way(u, it);
                 return;
         }
-        if (it->job == AGENT_FILE_WRITE && it->error == 0 && !it->foreign && it->made)
-                agent_network_made_written(u, &it->made->text);
+        if (it->job == AGENT_FILE_WRITE && it->error == 0 && !it->foreign)
+                agent_network_made_written(u, it->made);
         if (it->foreign || it->error == -EEXIST || it->error == -ENOTUNIQ || it->is_fleets) {
                 on_foreign(u, it);
         } else if (it->error < 0) {

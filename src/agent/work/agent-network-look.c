@@ -34,8 +34,7 @@ static int add_network(NetworkLook *look, const QuadletMade *made) {
         Network *w = &look->list[look->n];
         int stem = (int) (strlen(made->name) - strlen(QUADLET_NETWORK_UNIT)), r;
 
-        if (stem <= 0 || !str_has_suffix(made->name, QUADLET_NETWORK_UNIT) || look->n == NETWORKS_MAX ||
-            !quadlet_made_of(made->unit, made->len, &w->of))
+        if (stem <= 0 || look->n == NETWORKS_MAX || !quadlet_made_of(made->unit, made->len, &w->of))
                 return 0;
         r = network_look_name(made->unit, made->len, &w->podman);
         if (r < 0)
@@ -47,8 +46,7 @@ static int add_network(NetworkLook *look, const QuadletMade *made) {
 }
 
 int agent_network_look_new(const AgentUnit *u, NetworkLook **ret) {
-        const Buf *made = u->work->made ? &u->work->made->text : NULL;
-        size_t at = made ? quadlet_made_len(made->data, made->len) : 0, size = strlen(u->name) + 1;
+        size_t at = 0, size = strlen(u->name) + 1;
         NetworkLook *look = calloc(1, sizeof(*look) + size);
         QuadletMade m;
         int r = look ? 0 : -ENOMEM;
@@ -60,7 +58,7 @@ int agent_network_look_new(const AgentUnit *u, NetworkLook **ret) {
         look->agent = u->node->agent;
         look->call = agent_step_call_new(u);
         r = look->call ? 0 : -ENOMEM;
-        while (r == 0 && made && quadlet_made_next(made->data, made->len, &at, &m))
+        while (r == 0 && agent_made_next(u->work->made, QUADLET_NETWORK_UNIT, &at, &m))
                 r = add_network(look, &m);
         if (r < 0)
                 agent_network_look_free(look);

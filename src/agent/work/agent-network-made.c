@@ -23,7 +23,6 @@
 #include "agent-step.h"
 #include "agent-unit.h"
 #include "quadlet.h"
-#include "str.h"
 
 // What was written last.
 typedef struct MadeNetwork {
@@ -74,13 +73,12 @@ static void note_made(AgentNode *node, const QuadletMade *made, uint64_t revisio
         m->of = of;
 }
 
-void agent_network_made_written(const AgentUnit *u, const Buf *made) {
-        size_t at = made ? quadlet_made_len(made->data, made->len) : 0;
+void agent_network_made_written(const AgentUnit *u, const AgentMade *made) {
         QuadletMade m;
+        size_t at = 0;
 
-        while (made && quadlet_made_next(made->data, made->len, &at, &m))
-                if (str_has_suffix(m.name, QUADLET_NETWORK_UNIT))
-                        note_made(u->node, &m, u->work->wanted.revision);
+        while (agent_made_next(made, QUADLET_NETWORK_UNIT, &at, &m))
+                note_made(u->node, &m, u->work->wanted.revision);
 }
 
 void agent_network_made_gone(AgentNode *node, const char *unit) {

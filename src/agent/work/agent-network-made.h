@@ -6,7 +6,7 @@
 #include "agent-core.h"
 
 // Its file is in place, with what was made beside it. Then: nobody needs the unit of that name any more.
-void agent_network_made_written(const AgentUnit *u, const Buf *made);
+void agent_network_made_written(const AgentUnit *u, const AgentMade *made);
 void agent_network_made_gone(AgentNode *node, const char *unit);
 
 // Whether it is to be asked, before the next start (PLAN_PLACES), if what makes them is its own, and if

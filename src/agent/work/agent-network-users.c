@@ -20,17 +20,9 @@
 #include "agent-unit.h"
 #include "agent-verify.h"
 #include "quadlet.h"
-#include "str.h"
 
 static bool has_networks(const AgentUnitWork *work) {
-        const Buf *made = work->made ? &work->made->text : NULL;
-        size_t at = made ? quadlet_made_len(made->data, made->len) : 0;
-        QuadletMade m;
-
-        while (made && quadlet_made_next(made->data, made->len, &at, &m))
-                if (str_has_suffix(m.name, QUADLET_NETWORK_UNIT))
-                        return true;
-        return false;
+        return agent_made_next(work->made, QUADLET_NETWORK_UNIT, &(size_t){0}, &(QuadletMade){});
 }
 
 // The unit in place came with another file of it.

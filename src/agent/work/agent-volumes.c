@@ -59,18 +59,8 @@ static void free_list(PodmanLook *l) {
 
 // ---------------------------------------------------------------------------------------------- what is due
 
-static bool next_volume(const AgentUnitWork *work, size_t *at, QuadletMade *ret) {
-        while (quadlet_made_next(work->made->text.data, work->made->text.len, at, ret))
-                if (str_has_suffix(ret->name, VOLUME_SUFFIX))
-                        return true;
-        return false;
-}
-
 static bool has_volumes(const AgentUnitWork *work) {
-        size_t at = work->made ? quadlet_made_len(work->made->text.data, work->made->text.len) : 0;
-        QuadletMade made;
-
-        return work->made && next_volume(work, &at, &made);
+        return agent_made_next(work->made, VOLUME_SUFFIX, &(size_t){0}, &(QuadletMade){});
 }
 
 bool agent_volumes_is_due(const AgentUnit *u) {
@@ -98,11 +88,11 @@ static int add_volume(VolumeLook *look, const QuadletMade *made) {
 }
 
 static int read_made(VolumeLook *look, const AgentUnitWork *work) {
-        size_t at = quadlet_made_len(work->made->text.data, work->made->text.len);
         QuadletMade made;
+        size_t at = 0;
         int r = 0;
 
-        while (r == 0 && next_volume(work, &at, &made))
+        while (r == 0 && agent_made_next(work->made, VOLUME_SUFFIX, &at, &made))
                 r = add_volume(look, &made);
         return r;
 }

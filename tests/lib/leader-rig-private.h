@@ -11,6 +11,10 @@ void rig_host_clear_outbox(RigHost *h);
 void rig_loop_turn(Rig *g); // the leader's part of one
 bool rig_loop_is_busy(Rig *g);
 
+// leader-rig-counts.c
+void rig_assert_hosts(const Leader *l); // and that the Placement knows all but those that are marked
+void rig_assert_counts(const Rig *g);
+
 // leader-rig-host.c
 void rig_host_send(RigHost *h, Argosy__ToVoter__MsgCase what, void *message);
 uint64_t rig_host_clock(const RigHost *h, uint64_t now_us);

@@ -26,16 +26,12 @@ static int is_known_and_inactive(Planner *p, const char *name) {
 
 // Whether its file came with the request, from beside that of the unit that needs it.
 static int is_sent_and_new(Planner *p, const char *name) {
-        _cleanup_free_ char *template = NULL;
+        int file;
 
         if (!request_takes_file(p->change) || cluster_state_find_unit(p->state, name))
                 return false;
-        if (request_find_file(p, name) >= 0)
-                return true;
-        if (unit_name_kind(name, NULL) != UNIT_NAME_INSTANCE)
-                return false;
-        template = unit_name_template(name);
-        return template ? request_find_file(p, template) >= 0 : -ENOMEM;
+        file = request_find_file_of(p, name);
+        return file == -ENOMEM ? file : file >= 0;
 }
 
 // The first thing that is wrong is said.

@@ -180,14 +180,15 @@ void rollout_sharers_sync(Leader *l, Rollout *o, const Argosy__RolloutRecord *r)
 }
 
 bool rollout_sharers_look(Leader *l, Rollout *o, const Argosy__RolloutRecord *r) {
-        RolloutSharers *s;
-        RolloutView rules = rollout_rules_of_one(l, r);
-        size_t left = walk_slice(&o->walk, LOOKS);
+        RolloutSharers *s = o->sharers;
+        RolloutView rules;
         RolloutMember *m;
+        size_t left;
 
-        s = o->sharers;
         if (!s)
                 return true;
+        rules = rollout_rules_of_one(l, r);
+        left = walk_slice(&o->walk, LOOKS);
         for (size_t i = 0; i < s->n_walks; i++)
                 for (const char *name; left > 0 && (name = stop_walk_next(&s->walks[i])); left--)
                         note(l, s, name);
@@ -280,7 +281,8 @@ static int begin_own(Turn *t, const UnitEntry *e) {
 
 static int follow_own(Turn *t, Unit *u) {
         const UnitEntry *e = cluster_state_find_unit(t->l->state, u->name);
-        const Argosy__RolloutRecord *own = cluster_state_find_rollout(t->l->state, u->name);
+        const Argosy__RolloutRecord *own = cluster_state_find_rollout(t->l->state, u->name),
+                                    *ours = own_of(t->l, t->r, u);
         char reason[ROLLOUT_REASON_SIZE];
 
         if (e->record->target != ARGOSY__TARGET__TARGET_LAUNCHED)
@@ -294,9 +296,7 @@ static int follow_own(Turn *t, Unit *u) {
                 str_fit(reason, sizeof(reason), "%s goes back", t->r->name);
                 return rollout_turn_back(t->l, t->b, own, reason);
         }
-        return own && own->revision > t->r->revision && own->request.len == 0 && has_failed(own)
-                       ? ENDED
-                       : begin_own(t, e);
+        return ours && has_failed(ours) ? ENDED : begin_own(t, e);
 }
 
 // The unit, and all on its node that are to have it. 0, -EBUSY, -ENOMEM; *ret_held: a budget has no room.

@@ -6,7 +6,6 @@
 
 #include "rollout-members.h"
 #include "rollout-networks.h"
-#include "scheduler.h"
 #include "stop-dependents.h"
 
 typedef struct RolloutSharers {

@@ -358,32 +358,19 @@ static size_t merge(const Argosy__RolloutRecord *r, Argosy__RolloutNode **fresh,
         return n;
 }
 
-typedef struct TurnOfNodes {
-        Leader *l;
-        BatchBuilder *b;
-        const Argosy__RolloutRecord *r;
-        const NetworkChange *networks;
-} TurnOfNodes;
-
-static int change_sharer_of_node(Unit *v, void *userdata) {
-        const TurnOfNodes *t = userdata;
-
-        return rollout_networks_put(t->l, t->b, t->networks, v, rollout_is_returning(t->r));
-}
-
 // Gives the nodes their turn, in one record, with all there that share networks which change.
 static int change_nodes(Leader *l, BatchBuilder *b, Rollout *o, const Argosy__RolloutRecord *r,
                         const Unit *u, const size_t *chosen, size_t n_chosen) {
         _cleanup_free_ Argosy__RolloutNode *fresh = calloc(n_chosen + 1, sizeof(*fresh));
         _cleanup_free_ Argosy__RolloutNode **turns = calloc(n_chosen + 1, sizeof(*turns));
         _cleanup_free_ Argosy__RolloutNode **nodes = calloc(r->n_nodes + n_chosen + 1, sizeof(*nodes));
-        TurnOfNodes turn = {l, b, r, o->sharers ? &o->sharers->change : NULL};
-        _cleanup_free_ char *words = turn.networks ? network_change_names(turn.networks, " ") : NULL;
+        const NetworkChange *networks = o->sharers ? &o->sharers->change : NULL;
+        _cleanup_free_ char *words = networks ? network_change_names(networks, " ") : NULL;
         Argosy__RolloutRecord next = *r;
         size_t n = 0;
         int k = 0;
 
-        if (!fresh || !turns || !nodes || (turn.networks && !words))
+        if (!fresh || !turns || !nodes || (networks && !words))
                 return -ENOMEM;
         for (size_t c = 0; c < n_chosen && k == 0; c++) {
                 const size_t at = chosen[c];
@@ -394,8 +381,8 @@ static int change_nodes(Leader *l, BatchBuilder *b, Rollout *o, const Argosy__Ro
                         continue;
                 }
                 budget_dependents_take(l, u, node);
-                if (turn.networks)
-                        k = rollout_networks_each(l, turn.networks, u, node, change_sharer_of_node, &turn);
+                if (networks)
+                        k = rollout_networks_put_others(l, b, networks, u, node, rollout_is_returning(r));
                 argosy__rollout_node__init(&fresh[n]);
                 fresh[n].node = node->number;
                 fresh[n].back = rollout_is_returning(r);

@@ -135,6 +135,26 @@ int rollout_networks_put(Leader *l, BatchBuilder *b, const NetworkChange *c, con
         return batch_builder_put_unit(b, &next, starts ? BATCH_BUMP_START : 0, e->record->revision);
 }
 
+typedef struct Putting {
+        Leader *l;
+        BatchBuilder *b;
+        const NetworkChange *change;
+        bool back;
+} Putting;
+
+static int put_one(Unit *v, void *userdata) {
+        const Putting *p = userdata;
+
+        return rollout_networks_put(p->l, p->b, p->change, v, p->back);
+}
+
+int rollout_networks_put_others(Leader *l, BatchBuilder *b, const NetworkChange *c, const Unit *u,
+                                const Node *n, bool back) {
+        Putting p = {l, b, c, back};
+
+        return rollout_networks_each(l, c, u, n, put_one, &p);
+}
+
 // ------------------------------------------------------------------------------------------ who comes to it
 
 int rollout_networks_meet(const Leader *l, const char *name, const SpecEntry *before,

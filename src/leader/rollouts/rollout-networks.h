@@ -19,6 +19,9 @@ int rollout_networks_each(const Leader *l, const NetworkChange *c, const Unit *u
 // Puts the record of one that is not the rollout's own; `back`: the rollout returns. 0, -EBUSY, -ENOMEM.
 int rollout_networks_put(Leader *l, BatchBuilder *b, const NetworkChange *c, const Unit *v,
                          bool back) _warn_unused_;
+// Those of all others on the node that have another file of one of them. As above.
+int rollout_networks_put_others(Leader *l, BatchBuilder *b, const NetworkChange *c, const Unit *u,
+                                const Node *n, bool back) _warn_unused_;
 // Whether the content names a network that `before` does not (NULL: nothing), and of which another unit has
 // another file: *ret has the name of one, which lives as long as that, or NULL. 0 or -ENOMEM.
 int rollout_networks_meet(const Leader *l, const char *name, const SpecEntry *before,

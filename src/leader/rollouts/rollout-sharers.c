@@ -250,12 +250,6 @@ static int count_one(Unit *u, void *userdata) {
         return 0;
 }
 
-static int put_one(Unit *u, void *userdata) {
-        const Turn *t = userdata;
-
-        return rollout_networks_put(t->l, t->b, t->change, u, rollout_is_returning(t->r));
-}
-
 // A rollout of its own brings it the network; 0, or it has ended otherwise: ENDED; -EBUSY, -ENOMEM.
 enum { ENDED = 1 };
 
@@ -314,7 +308,7 @@ static int put_node(Turn *t, Unit *u, bool *ret_held) {
         if (k == 0 && !batch_builder_takes_request(t->b, t->n)) // whole, as a request
                 return -EBUSY;
         k = k ?: rollout_networks_put(t->l, t->b, t->change, u, returning);
-        return k ?: rollout_networks_each(t->l, t->change, u, u->node, put_one, t);
+        return k ?: rollout_networks_put_others(t->l, t->b, t->change, u, u->node, returning);
 }
 
 static size_t looks_of(const Unit *u) {

@@ -6127,7 +6127,7 @@ FAULTS = [
           "        if (rollout_sharers_left(o) > 0 && !rollout_is_returning(r))\n",
           "leader/rollout-sharers: who_fails_at_the_end_takes_the_update_back"),
     Fault("network-beside-a-global-unit-is-old", "src/leader/rollouts/rollout-controller.c",
-          "                if (turn.networks)\n", "                if (false)\n",
+          "                if (networks)\n", "                if (false)\n",
           "leader/rollout-sharers: who_shares_with_a_unit_on_every_node_goes_in_its_step"),
     Fault("global-sharer-goes-everywhere-at-once", "src/leader/rollouts/rollout-sharers.c",
           "                k = follow_own(t, u);", "                (void) follow_own;",

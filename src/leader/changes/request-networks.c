@@ -28,12 +28,11 @@
 #include "str.h"
 #include "unit-file.h"
 #include "unit-name.h"
-#include "unit-parts.h"
 
 typedef struct Sharing {
         Planner *p;
         const char *name; // who brings it
-        const NetworkChange *change;
+        NetworkChange *change; // NULL: it keeps what it has
         char *names; // of the networks
         Argosy__Response__UnitResult *result;
         char *first;
@@ -220,9 +219,9 @@ static int meet_update(Sharing *s, const char *file) {
 }
 
 // One network that the unit has not named so far.
-static int meet(Sharing *s, const char *file, const UnitPart *part, const Hash *of,
-                NetworkChange *change) {
+static int meet(Sharing *s, const NamedNetwork *network, const Hash *of) {
         const Planner *p = s->p;
+        const char *file = network->file;
         const char *other =
                 p->ops->find_sharer ? p->ops->find_sharer(file, s->name, p->userdata) : NULL;
         const UnitEntry *e = other ? cluster_state_find_unit(p->state, other) : NULL;
@@ -231,7 +230,7 @@ static int meet(Sharing *s, const char *file, const UnitPart *part, const Hash *
         if (r != 0 || !e || !quadlet_beside_is_other(e->spec->content, e->spec->len, file, of))
                 return r;
         if (p->change->replace || p->ops->aim)
-                return network_change_add(change, file, part);
+                return network_change_add(s->change, file, &network->part);
         s->result->status = EEXIST;
         r = field_printf(&s->result->message,
                          "%s is another one for %s, and a node has one network of a name: call it "
@@ -240,37 +239,21 @@ static int meet(Sharing *s, const char *file, const UnitPart *part, const Hash *
         return r < 0 ? r : UNIT_REFUSED;
 }
 
-// `u` NULL: it is new. `change` NULL: it keeps what it has.
-static int meet_all(Sharing *s, const UnitEntry *u, const ChangeContent *next, NetworkChange *change) {
-        const char *at = next->file->networks, *name;
-        size_t len;
-        int r = 0;
+static int meet_one(const NamedNetwork *network, void *userdata) {
+        Hash of = quadlet_beside_hash(&network->part);
+        Sharing *s = userdata;
+        int r = meet_planned(s, network->file, &of);
 
-        while (r == 0 && quadlet_beside_names_next(&at, &name, &len)) {
-                _cleanup_free_ char *file = strndup(name, len);
-                UnitPart part, before;
-                bool had;
-                Hash of;
-
-                if (!file)
-                        return -ENOMEM;
-                if (!str_has_suffix(file, QUADLET_NETWORK) ||
-                    !quadlet_beside_find(next->text, next->len, file, &part))
-                        continue; // of a container: it is where that is
-                of = quadlet_beside_hash(&part);
-                r = meet_planned(s, file, &of);
-                had = u && quadlet_beside_find(u->spec->content, u->spec->len, file, &before);
-                if (r == 0 && change && !had)
-                        r = meet(s, file, &part, &of, change);
-        }
-        return r;
+        return r != 0 || !s->change || !network->is_new ? r : meet(s, network, &of);
 }
 
 int request_keep_networks(Planner *p, const char *name, const ChangeContent *content,
                           Argosy__Response__UnitResult *result) {
         Sharing s = {.p = p, .name = name, .result = result};
 
-        return p->ops->each_sharer ? meet_all(&s, NULL, content, NULL) : 0;
+        return p->ops->each_sharer ? network_change_each_named(content->file->networks, content->text,
+                                                               content->len, NULL, meet_one, &s)
+                                   : 0;
 }
 
 int request_share_networks(Planner *p, const char *name, const UnitEntry *u, const ChangeContent *next,
@@ -283,7 +266,8 @@ int request_share_networks(Planner *p, const char *name, const UnitEntry *u, con
                 return 0;
         if (u)
                 r = network_change_of(name, u->spec->content, u->spec->len, next->text, next->len, &change);
-        r = r ?: meet_all(&s, u, next, &change);
+        r = r ?: network_change_each_named(next->file->networks, next->text, next->len, u ? u->spec : NULL,
+                                           meet_one, &s);
         r = r ?: share_with_each(&s);
         free(s.names);
         free(s.first);

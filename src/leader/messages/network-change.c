@@ -59,6 +59,28 @@ int network_change_of(const char *unit, const void *content, size_t len, const v
                        ?: add_name(unit, content, len, next, next_len, ret);
 }
 
+int network_change_each_named(const char *names, const void *content, size_t len, const SpecEntry *before,
+                              int (*each)(const NamedNetwork *n, void *userdata), void *userdata) {
+        const char *name;
+        size_t name_len;
+        int r = 0;
+
+        while (r == 0 && quadlet_beside_names_next(&names, &name, &name_len)) {
+                _cleanup_free_ char *file = strndup(name, name_len);
+                NamedNetwork n = {.file = file};
+                UnitPart part;
+
+                if (!file)
+                        return -ENOMEM;
+                if (!str_has_suffix(file, QUADLET_NETWORK) ||
+                    !quadlet_beside_find(content, len, file, &n.part))
+                        continue;
+                n.is_new = !before || !quadlet_beside_find(before->content, before->len, file, &part);
+                r = each(&n, userdata);
+        }
+        return r;
+}
+
 void network_change_done(NetworkChange *c) {
         for (size_t i = 0; i < c->n; i++)
                 free(c->list[i].file);

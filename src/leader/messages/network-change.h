@@ -24,6 +24,19 @@ typedef struct NetworkChange {
 // cases.
 int network_change_of(const char *unit, const void *content, size_t len, const void *next, size_t next_len,
                       NetworkChange *ret) _warn_unused_;
+// A network that a content names, and whose file it brings.
+typedef struct NamedNetwork {
+        const char *file; // "front.network"
+        UnitPart part;    // its lines
+        bool is_new;      // the content of before has no such file
+} NamedNetwork;
+
+// Calls `each` for every one of `names` (UnitFile.networks) that the content brings; not for containers,
+// whose networks are where these are. `before`: what the unit has, NULL: nothing. What `each` returns but 0
+// ends it and is returned. 0 or -ENOMEM.
+int network_change_each_named(const char *names, const void *content, size_t len, const SpecEntry *before,
+                              int (*each)(const NamedNetwork *n, void *userdata),
+                              void *userdata) _warn_unused_;
 // One more; its lines live as long. 0 or -ENOMEM.
 int network_change_add(NetworkChange *c, const char *file, const UnitPart *part) _warn_unused_;
 void network_change_done(NetworkChange *c);

@@ -20,8 +20,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "array.h"
-#include "budget-dependents.h"
 #include "disruption-budget.h"
 #include "log.h"
 #include "ordering.h"
@@ -157,30 +155,32 @@ int rollout_networks_put_others(Leader *l, BatchBuilder *b, const NetworkChange 
 
 // ------------------------------------------------------------------------------------------ who comes to it
 
+typedef struct Meeting {
+        const Leader *l;
+        const char *name; // who comes
+        const char *other;
+} Meeting;
+
+static int meet(const NamedNetwork *network, void *userdata) {
+        Meeting *m = userdata;
+        const char *other =
+                network->is_new ? stop_dependents_find(&m->l->network_users, network->file, m->name) : NULL;
+        const UnitEntry *e = other ? cluster_state_find_unit(m->l->state, other) : NULL;
+        Hash of = e ? quadlet_beside_hash(&network->part) : (Hash){};
+
+        if (!e || !quadlet_beside_is_other(e->spec->content, e->spec->len, network->file, &of))
+                return 0;
+        m->other = other;
+        return 1;
+}
+
 int rollout_networks_meet(const Leader *l, const char *name, const SpecEntry *before,
                           const ChangeContent *next, const char **ret) {
-        const char *at = next->file->networks, *file_of;
-        size_t len;
+        Meeting m = {.l = l, .name = name};
+        int r = network_change_each_named(next->file->networks, next->text, next->len, before, meet, &m);
 
-        *ret = NULL;
-        while (!*ret && quadlet_beside_names_next(&at, &file_of, &len)) {
-                _cleanup_free_ char *file = strndup(file_of, len);
-                const char *other = file ? stop_dependents_find(&l->network_users, file, name) : NULL;
-                const UnitEntry *e = other ? cluster_state_find_unit(l->state, other) : NULL;
-                UnitPart part;
-                Hash of;
-
-                if (!file)
-                        return -ENOMEM;
-                if (!e || !str_has_suffix(file, QUADLET_NETWORK) ||
-                    (before && quadlet_beside_find(before->content, before->len, file, &part)) ||
-                    !quadlet_beside_find(next->text, next->len, file, &part))
-                        continue;
-                of = quadlet_beside_hash(&part);
-                if (quadlet_beside_is_other(e->spec->content, e->spec->len, file, &of))
-                        *ret = other;
-        }
-        return 0;
+        *ret = m.other;
+        return MIN_OF(r, 0);
 }
 
 const char *rollout_networks_update(const Leader *l, const char *network) {

@@ -10,13 +10,18 @@
 #include "replace-cycles.h"
 #include "unit-file.h"
 
+// The contents of a unit.
+typedef struct ContentStep {
+        Hash before; // zero: it is new
+        Hash next;
+} ContentStep;
+
 // An instance that is refused because of those that share its networks.
 typedef struct Unshared {
         int status; // 0: none was
         char *message;
-        bool is_new;
-        Hash before, next; // its contents; new: none before
-        size_t n_along;    // Planner.n_along before it
+        ContentStep step;
+        size_t n_along; // Planner.n_along before it
 } Unshared;
 
 typedef struct Planner {
@@ -31,8 +36,7 @@ typedef struct Planner {
         BatchBuilderMark start;    // of this request
         char *sibling_of;          // the template whose instances were looked at last; NULL: none yet
         SpecEntry *sibling_spec;   // what they have
-        Hash shared_before, shared_next; // of an instance whose networks others have by now; or zero
-        bool shared_new;           // that instance was new: shared_before is none
+        ContentStep shared;        // of an instance whose networks others have by now; or zero
         Unshared unshared;         // of the last one of which others cannot have the networks
         int sibling_found;         // as ChangeOps.siblings() said
         unsigned depth;            // of units that bring others along

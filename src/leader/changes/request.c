@@ -294,29 +294,34 @@ static int refuse_beside(const Planner *p, const UnitEntry *u, const Source *sou
         return r < 0 ? r : UNIT_REFUSED;
 }
 
+static ContentStep step_of(const UnitEntry *u, const Source *source) {
+        return (ContentStep){.before = u ? u->spec->hash : (Hash){}, .next = source->hash};
+}
+
+static bool is_same_step(const ContentStep *a, const ContentStep *b) {
+        return hash_equal(&a->before, &b->before) && hash_equal(&a->next, &b->next);
+}
+
 // As another instance was, of the same content and from the same one: before a node is looked for. What went
 // along with others since may only have become more. UNIT_REFUSED.
 static int refuse_unshared(const Planner *p, const UnitEntry *u, const Source *source,
                            Argosy__Response__UnitResult *result) {
+        const ContentStep step = step_of(u, source);
         const Unshared *other = &p->unshared;
         int r;
 
-        if (other->status == 0 || other->is_new != !u || p->n_along < other->n_along ||
-            unit_name_kind(result->name, NULL) != UNIT_NAME_INSTANCE ||
-            (u && !hash_equal(&other->before, &u->spec->hash)) || !hash_equal(&other->next, &source->hash))
+        if (other->status == 0 || p->n_along < other->n_along ||
+            unit_name_kind(result->name, NULL) != UNIT_NAME_INSTANCE || !is_same_step(&other->step, &step))
                 return 0;
         r = unit_result_fail(result, other->status, other->message);
         return r < 0 ? r : UNIT_REFUSED;
 }
 
-static int note_unshared(Planner *p, const UnitEntry *u, const Source *source,
-                         const Argosy__Response__UnitResult *result) {
+static int note_unshared(Planner *p, const ContentStep *step, const Argosy__Response__UnitResult *result) {
         free(p->unshared.message);
         p->unshared = (Unshared){.status = result->status,
                                  .message = strdup(result->message),
-                                 .is_new = !u,
-                                 .before = u ? u->spec->hash : (Hash){},
-                                 .next = source->hash,
+                                 .step = *step,
                                  .n_along = p->n_along_before};
         return p->unshared.message ? UNIT_REFUSED : -ENOMEM;
 }
@@ -325,6 +330,7 @@ static int note_unshared(Planner *p, const UnitEntry *u, const Source *source,
 static int share_networks(Planner *p, const UnitEntry *u, const Source *source,
                           Argosy__Response__UnitResult *result) {
         bool instance = unit_name_kind(result->name, NULL) == UNIT_NAME_INSTANCE;
+        const ContentStep step = step_of(u, source);
         ChangeContent next = {.file = source->file};
         int r;
 
@@ -332,16 +338,12 @@ static int share_networks(Planner *p, const UnitEntry *u, const Source *source,
                 return 0;
         if (u && hash_equal(&u->spec->hash, &source->hash))
                 return request_keep_networks(p, result->name, &next, result);
-        if (instance && p->shared_new == !u && (!u || hash_equal(&p->shared_before, &u->spec->hash)) &&
-            hash_equal(&p->shared_next, &source->hash))
+        if (instance && is_same_step(&p->shared, &step))
                 return 0; // with another instance
         r = request_share_networks(p, result->name, u, &next, result);
-        if (r == 0 && instance) {
-                p->shared_new = !u;
-                p->shared_before = u ? u->spec->hash : (Hash){};
-                p->shared_next = source->hash;
-        }
-        return r == UNIT_REFUSED && instance ? note_unshared(p, u, source, result) : r;
+        if (r == 0 && instance)
+                p->shared = step;
+        return r == UNIT_REFUSED && instance ? note_unshared(p, &step, result) : r;
 }
 
 // A host that cannot have its new image. Of a unit that has had no node nothing stops: it pulls as any that
@@ -566,7 +568,7 @@ static int plan_named(Planner *p, char *name, Map *had, Argosy__Response__UnitRe
         if (r == UNIT_REFUSED) {
                 request_take_back(p, name, mark);
                 p->n_along = p->n_along_before;
-                p->shared_next = (Hash){};
+                p->shared = (ContentStep){};
         }
         return MIN_OF(r, 0);
 }
@@ -604,7 +606,7 @@ static int plan_all(Planner *p, Argosy__Response__Change *change) {
         int r = request_turns_begin(p, &turns);
 
         p->n_along = 0;
-        p->shared_next = (Hash){};
+        p->shared = (ContentStep){};
         p->unshared.status = 0;
         if (r >= 0)
                 r = plan_in_turns(p, &turns, change);

@@ -36,15 +36,13 @@
 #include "array.h"
 #include "arrivals.h"
 #include "batch-builder.h"
-#include "carried-files.h"
 #include "decide-changes.h"
 #include "decide-moves.h"
 #include "disruption-budget.h"
+#include "preview-contents.h"
 #include "preview-units.h"
 #include "message.h"
-#include "network-change.h"
 #include "nodes.h"
-#include "ordering.h"
 #include "pending.h"
 #include "registry.h"
 #include "replacers.h"
@@ -93,7 +91,7 @@ struct Preview {
         size_t n_put, put_allocated;
         BatchBuilder turn; // the same
         Map by_name;
-        Map contents; // of units, by their hashes: ProtobufCBinaryData in `batches`
+        PreviewContents contents; // in `batches`
         PreviewRefuses refuses; // while it is followed; NULL: nobody does
         void *refuses_data;
         bool waiting; // a waiting unit may find something since the last round
@@ -124,7 +122,7 @@ Preview *preview_free(Preview *p) {
                 free(p->units[i]->networks);
                 free(p->units[i]);
         }
-        map_done(&p->contents);
+        preview_contents_done(&p->contents);
         for (size_t i = 0; i < p->n_batches; i++)
                 message_free(p->batches[i]);
         message_free(p->response);
@@ -688,119 +686,25 @@ int preview_follow(Preview *p, PreviewRefuses refuses, void *userdata) {
         return r;
 }
 
-// What the change brings.
-static int index_contents(Preview *p) {
-        int r = 0;
-
-        if (p->contents.count)
-                return 0;
-        for (size_t i = 0; i < p->n_batches; i++) {
-                const Argosy__LogBatch *batch = p->batches[i];
-
-                for (size_t k = 0; k < batch->n_ops && r >= 0; k++) {
-                        const Argosy__Spec *spec = batch->ops[k]->spec;
-
-                        if (batch->ops[k]->op_case != ARGOSY__LOG_OP__OP_SPEC)
-                                continue;
-                        r = map_add(&p->contents, spec->hash.data, spec->hash.len, (void *) &spec->content);
-                        r = r == -EEXIST ? 0 : r;
-                }
-        }
-        return r;
-}
-
-// That the unit would have. False: nobody knows it.
-static bool content_of(const Preview *p, const PreviewUnit *u, ProtobufCBinaryData *ret) {
-        const ProtobufCBinaryData hash = u->record->spec,
-                                  *content = map_find(&p->contents, hash.data, hash.len);
-        const SpecEntry *spec = NULL;
-        Hash h;
-
-        if (!content && hash_from_bytes(hash.data, hash.len, &h))
-                spec = cluster_state_find_spec(p->alone.leader->state, &h);
-        if (content)
-                *ret = *content;
-        else if (spec)
-                *ret = (ProtobufCBinaryData){spec->len, spec->content};
-        return content || spec;
-}
-
 int preview_each(Preview *p, PreviewEach each, void *userdata) {
-        int r = index_contents(p);
+        int r = preview_contents_take(&p->contents, p->batches, p->n_batches);
 
         for (size_t i = 0; i < p->n && r >= 0; i++) {
                 ProtobufCBinaryData content;
-                bool known = content_of(p, p->units[i], &content);
+                bool known = preview_contents_find(&p->contents, p->alone.leader->state, p->units[i],
+                                                   &content);
 
                 r = each(p->units[i], known ? &content : NULL, userdata);
         }
         return r;
 }
 
-// Contents that were compared last: instances of a template have the same.
-typedef struct Compared {
-        const SpecEntry *now;
-        const uint8_t *next;
-        Argosy__FileChange change;
-} Compared;
-
-static int compare_contents(const char *name, const SpecEntry *now, const ProtobufCBinaryData *next,
-                            Compared *c) {
-        _cleanup_(unit_file_freep) UnitFile *file = NULL;
-        int r;
-
-        if (c->now == now && c->next == next->data)
-                return 0;
-        *c = (Compared){now, next->data, ARGOSY__FILE_CHANGE__FILE_CHANGE_RESTART};
-        if (!carried_files_same_settings(now->content, now->len, next->data, next->len))
-                return 0;
-        r = unit_file_parse(name, next->data, next->len, &file, NULL);
-        if (r == 0)
-                c->change = file->file_change;
-        return r == -ENOMEM ? r : 0;
-}
-
-// What runs, and gets nothing new but files, may go on with them.
-static int note_file_change(const Preview *p, PreviewUnit *u, Compared *c) {
-        const Leader *l = p->alone.leader;
-        const UnitEntry *e = cluster_state_find_unit(l->state, u->record->name);
-        ProtobufCBinaryData content;
-        int r;
-
-        if (!e || record_has_spec_of(e->record, u->record) ||
-            ordering_standing(l, u->record->name) != STANDING_UP || !content_of(p, u, &content))
-                return 0;
-        r = compare_contents(u->record->name, e->spec, &content, c);
-        u->file_change = c->change;
-        return r;
-}
-
-static int note_networks(const Preview *p, PreviewUnit *u) {
-        const char *name = u->record->name;
-        const UnitEntry *e = cluster_state_find_unit(p->alone.leader->state, name);
-        NetworkChange change = {};
-        ProtobufCBinaryData content;
-        int r = 0;
-
-        if (!e || record_has_spec_of(e->record, u->record) || !content_of(p, u, &content))
-                return 0;
-        r = network_change_of(name, e->spec->content, e->spec->len, content.data, content.len, &change);
-        if (r == 0 && change.n > 0) {
-                free(u->networks);
-                u->networks = network_change_names(&change, ", ");
-                r = u->networks ? 0 : -ENOMEM;
-        }
-        network_change_done(&change);
-        return r;
-}
-
 int preview_describe(Preview *p, Argosy__Response **ret) {
         Leader *l = p->alone.leader;
-        int r = index_contents(p);
-        Compared compared = {};
+        int r = preview_contents_take(&p->contents, p->batches, p->n_batches);
 
-        for (size_t i = 0; i < p->n && r >= 0; i++)
-                r = note_file_change(p, p->units[i], &compared) ?: note_networks(p, p->units[i]);
+        if (r >= 0)
+                r = preview_contents_compare(&p->contents, l, p->units, p->n);
         if (r >= 0)
                 r = preview_units_describe(l->state, p->units, p->n, p->response, name_of_node, l);
 

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 
+#include "buf.h"
 #include "carried-files.h"
 #include "map.h"
 #include "response.h"
@@ -79,63 +80,52 @@ typedef struct Words {
         void *userdata;
 } Words;
 
-static int append_reason(const PreviewUnit *u, char **message) {
+static int say_reason(const PreviewUnit *u, Buf *text) {
         static const char *const formats[] = {
-                [PREVIEW_REPLACED] = "%s: %s replaces it there",
-                [PREVIEW_PREEMPTED] = "%s: %s, which has a higher priority, takes its place",
-                [PREVIEW_FOLLOWS] = "%s, where %s is",
+                [PREVIEW_REPLACED] = ": %s replaces it there",
+                [PREVIEW_PREEMPTED] = ": %s, which has a higher priority, takes its place",
+                [PREVIEW_FOLLOWS] = ", where %s is",
         };
-        _cleanup_free_ char *before = *message;
+        int r;
 
-        *message = NULL;
-        if (u->reason >= ELEMENTSOF(formats) || !formats[u->reason] || !u->by) {
-                *message = TAKE_PTR(before);
+        if (u->reason >= ELEMENTSOF(formats) || !formats[u->reason] || !u->by)
                 return 0;
-        }
-        *message = str_printf(formats[u->reason], before, u->by);
-        if (*message && u->by_refused) {
-                free(before);
-                before = *message;
-                *message = str_printf("%s, and is then refused", before);
-        }
-        return *message ? 0 : -ENOMEM;
+        r = buf_printf(text, formats[u->reason], u->by);
+        return r == 0 && u->by_refused ? buf_printf(text, ", and is then refused") : r;
 }
 
 // Says that the unit waits; how long a replacing unit has to wait is not known.
-static int append_wait(const PreviewUnit *u, char **message) {
-        _cleanup_free_ char *before = *message;
-
-        *message = u->waits_for ? str_printf("%s; it waits there until %s has left (MaxUnavailable=)",
-                                             before, u->waits_for)
-                                : TAKE_PTR(before);
-        return *message ? 0 : -ENOMEM;
+static int say_wait(const PreviewUnit *u, Buf *text) {
+        return u->waits_for ? buf_printf(text, "; it waits there until %s has left (MaxUnavailable=)",
+                                         u->waits_for)
+                            : 0;
 }
 
-static int append_note(const PreviewUnit *u, char **message) {
-        _cleanup_free_ char *before = *message;
-
-        *message = u->note ? str_printf("%s; %s", before, u->note) : TAKE_PTR(before);
-        return *message ? 0 : -ENOMEM;
+static int say_note(const PreviewUnit *u, Buf *text) {
+        return u->note ? buf_printf(text, "; %s", u->note) : 0;
 }
 
 // On its node the network is made anew, which takes down all that have it.
-static int append_networks(const PreviewUnit *u, char **message) {
-        _cleanup_free_ char *before = *message;
+static int say_networks(const PreviewUnit *u, Buf *text) {
+        if (!u->networks)
+                return 0;
+        if (u->along)
+                return buf_printf(text, ": it shares %s, which changes", u->networks);
+        return u->node ? buf_printf(text, "; %s is made anew there", u->networks) : 0;
+}
 
-        *message = !u->networks ? TAKE_PTR(before)
-                   : u->along   ? str_printf("%s: it shares %s, which changes", before, u->networks)
-                   : u->node    ? str_printf("%s; %s is made anew there", before, u->networks)
-                                : TAKE_PTR(before);
-        return *message ? 0 : -ENOMEM;
+static int set_message(Argosy__Response__UnitResult *result, const Buf *text) {
+        return field_printf(&result->message, "%.*s", (int) text->len, (const char *) text->data);
 }
 
 static int describe_held(const Words *w, Argosy__Response__UnitResult *result, const PreviewUnit *u) {
         const char *node = w->node_name(u->node, w->userdata);
-        _cleanup_free_ char *message = str_printf(
-                "would stay on %s until more of its group are up (MaxUnavailable=)", node ?: "its node");
-        int r = message ? append_reason(u, &message) : -ENOMEM;
+        _cleanup_buf_ Buf text = {};
+        int r = buf_printf(&text, "would stay on %s until more of its group are up (MaxUnavailable=)",
+                           node ?: "its node");
 
-        r = r < 0 ? r : field_set(&result->message, message);
+        r = r ?: say_reason(u, &text);
+        r = r ?: set_message(result, &text);
         return r < 0 || !u->by ? r : field_set(&result->because_of, u->by);
 }
 
@@ -146,22 +136,19 @@ static int describe_brought(const Words *w, Argosy__Response__UnitResult *result
                     !record_final_outcome(e->record, e->record->node);
         const char *from = e && e->record->node ? w->node_name(e->record->node, w->userdata) : NULL;
         const char *node = u->node ? w->node_name(u->node, w->userdata) : NULL;
-        _cleanup_free_ char *left =
-                from ? str_printf("%s %s and ", runs ? "stop on" : "leave", from) : strdup("");
-        _cleanup_free_ char *message = NULL;
-        int r;
+        _cleanup_buf_ Buf text = {};
+        int r = from ? buf_printf(&text, "would %s %s and ", runs ? "stop on" : "leave", from)
+                     : buf_printf(&text, "would ");
 
-        if (!left)
-                return -ENOMEM;
-        if (node && from && streq(node, from))
-                message = str_printf("would %s%s there again", left, runs ? "start" : "go");
-        else
-                message = node ? str_printf("would %s%s %s", left, runs ? "start on" : "go to", node)
-                               : str_printf("would %swait for a node", left);
-        r = message ? append_wait(u, &message) : -ENOMEM;
-        r = r < 0 ? r : append_reason(u, &message);
-        r = r < 0 ? r : append_note(u, &message);
-        r = r < 0 ? r : field_set(&result->message, message);
+        if (r == 0 && node && from && streq(node, from))
+                r = buf_printf(&text, "%s there again", runs ? "start" : "go");
+        else if (r == 0)
+                r = node ? buf_printf(&text, "%s %s", runs ? "start on" : "go to", node)
+                         : buf_printf(&text, "wait for a node");
+        r = r ?: say_wait(u, &text);
+        r = r ?: say_reason(u, &text);
+        r = r ?: say_note(u, &text);
+        r = r ?: set_message(result, &text);
         r = r < 0 || !from ? r : field_set(&result->from, from);
         return r < 0 || !u->by ? r : field_set(&result->because_of, u->by);
 }
@@ -184,28 +171,28 @@ static int describe_asked(const Words *w, Argosy__Response__UnitResult *result, 
         Argosy__FileChange change =
                 moves || u->by ? ARGOSY__FILE_CHANGE__FILE_CHANGE_RESTART : u->file_change;
         const char *node = next->global ? "all nodes that fit" : w->node_name(u->node, w->userdata);
-        _cleanup_free_ char *warning = strdup(u->reason == PREVIEW_TURN ? "" : result->message);
-        _cleanup_free_ char *message = NULL;
-        int r = warning ? 0 : -ENOMEM;
+        const char *warning = u->reason == PREVIEW_TURN ? "" : result->message;
+        _cleanup_buf_ Buf text = {};
+        int r;
 
         if (u->node || u->refused)
                 take_refusals(result, u);
         if (wanted && !u->node && !next->global)
-                message = strdup(moves ? "would stop where it is and wait for a node"
-                                       : "would wait for a node");
+                r = buf_printf(&text, moves ? "would stop where it is and wait for a node"
+                                            : "would wait for a node");
         else if (u->along && u->networks && !wanted)
-                message = strdup("would get the new file");
+                r = buf_printf(&text, "would get the new file");
         else
-                message = str_printf("%s%s%s%s%s",
-                                     e ? action_of_known(e->record, next, u->node, u->by, change)
-                                       : action_of_new(next),
-                                     node && wanted ? " on " : "", node && wanted ? node : "",
-                                     warning && *warning ? "; " : "", warning ?: "");
-        r = r < 0 || !message ? -ENOMEM : append_networks(u, &message);
-        r = r < 0 ? r : append_wait(u, &message);
-        r = r < 0 ? r : append_reason(u, &message);
-        r = r < 0 ? r : append_note(u, &message);
-        r = r < 0 ? r : field_set(&result->message, message);
+                r = buf_printf(&text, "%s%s%s%s%s",
+                               e ? action_of_known(e->record, next, u->node, u->by, change)
+                                 : action_of_new(next),
+                               node && wanted ? " on " : "", node && wanted ? node : "",
+                               *warning ? "; " : "", warning);
+        r = r ?: say_networks(u, &text);
+        r = r ?: say_wait(u, &text);
+        r = r ?: say_reason(u, &text);
+        r = r ?: say_note(u, &text);
+        r = r ?: set_message(result, &text);
         if (r >= 0 && change != ARGOSY__FILE_CHANGE__FILE_CHANGE_RESTART)
                 r = field_set(&result->file_change, file_change_to_string(change));
         if (r >= 0 && moves)

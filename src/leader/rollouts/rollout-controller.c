@@ -583,7 +583,7 @@ static int change_units(Leader *l, BatchBuilder *b, Dependencies *planned, Rollo
                         o->held |= held;
                         if (k == ROLLOUT_NO_NODE)
                                 return rollout_fail(l, b, r, m->unit->name, m->unit->node,
-                                            "no node takes it with the new content");
+                                                    "no node takes it with the new content");
                         if (k == ROLLOUT_IN_CYCLE)
                                 return end_in_cycle(l, b, planned, r, one.cycle);
                         if (k < 0)

@@ -19,7 +19,7 @@ typedef struct StopDependents {
 // under way, or says so anew, comes at its end.
 typedef struct StopWalk {
         StopDependents *of;
-        const char *name; // with which
+        const char *name;      // with which
         struct StopLink *at;   // private: that comes next; NULL: none at the moment
         struct StopWalk *next; // of the same StopDependents
 } StopWalk;

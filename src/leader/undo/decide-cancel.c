@@ -16,8 +16,7 @@
 // The entry names the jobs (LogOp.JobPut.cancels), so every leader knows from the log alone whether a unit
 // was overtaken or called off, and whether a rollout or a drain has ended for that.
 //
-// An author that could ask for the same may cancel it. What the job has made is gone again, and a file that
-// it has brought is replaced again, so that takes the right to bring files, as destroy and undo do.
+// Who may do that is said by cancel-rights.c, and of a held job by the queue.
 //
 // Failures: a job of which another entry is to bring more is waited for, and so is a held one that begins by
 // the entry in the making. A later leader goes on with the units that are left.
@@ -28,11 +27,10 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "access.h"
 #include "answer-jobs.h"
 #include "author.h"
-#include "authorization.h"
 #include "batch-builder.h"
+#include "cancel-rights.h"
 #include "decide-aims.h"
 #include "decide-bound.h"
 #include "drain-judge.h"
@@ -61,14 +59,6 @@ enum {
         REPORTED_MAX = 1000,   // units of which it is said that they go on
         WHO_SIZE = 256,
 };
-
-typedef enum CancelKind {
-        KIND_HELD,
-        KIND_ROLLOUT,
-        KIND_DRAIN,
-        KIND_REBALANCE,
-        KIND_UNITS,
-} CancelKind;
 
 typedef struct CancelJob {
         uint64_t number;
@@ -136,14 +126,6 @@ static int newer_first(const void *a, const void *b) {
         return x->number > y->number ? -1 : x->number < y->number;
 }
 
-static CancelKind kind_of(const Argosy__JobRecord *record) {
-        if (*record->rollout)
-                return KIND_ROLLOUT;
-        if (record->n_drains > 0)
-                return KIND_DRAIN;
-        return streq(record->verb, "rebalance") ? KIND_REBALANCE : KIND_UNITS;
-}
-
 static Argosy__Response *refuse_over(const Leader *l, uint64_t number) {
         Argosy__JobState state = cluster_state_job_state(l->state, number);
 
@@ -162,63 +144,6 @@ static Argosy__Response *refuse_effect(const CancelJob *job) {
                               job->number, job->list.job->verb);
 }
 
-// What came into the cluster with it, or is whose it was not before: to take that back is more than to stop
-// something.
-static bool brings_content(const Argosy__JobUnits *group) {
-        return group->spec_after.len > 0 || (!group->gone && !streq(group->set, group->set_after));
-}
-
-// Refuses an author that may not ask for what the job does.
-static Argosy__Response *forbid_running(const Leader *l, const Argosy__Author *author,
-                                        const Argosy__JobRecord *job) {
-        Argosy__Request__Rollout rollout = ARGOSY__REQUEST__ROLLOUT__INIT;
-        Argosy__Request__NodeChange node = ARGOSY__REQUEST__NODE_CHANGE__INIT;
-        Argosy__Request__Rebalance rebalance = ARGOSY__REQUEST__REBALANCE__INIT;
-        Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
-        _cleanup_free_ char **names = NULL;
-        char why[AUTHORIZATION_WHY_SIZE];
-
-        if (access_has(authorization_list(l), author, ARGOSY__RIGHT__RIGHT_ADMIN, NULL))
-                return NULL;
-        switch (kind_of(job)) {
-        case KIND_ROLLOUT:
-                rollout.name = job->rollout;
-                rollout.kind = streq(job->verb, "restart --rolling") ? ARGOSY__ROLLOUT_KIND__ROLLOUT_RESTART
-                                                                     : ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE;
-                request.what_case = ARGOSY__REQUEST__WHAT_ROLLOUT;
-                request.rollout = &rollout;
-                break;
-        case KIND_DRAIN:
-                request.what_case = ARGOSY__REQUEST__WHAT_NODE_CHANGE;
-                request.node_change = &node;
-                break;
-        case KIND_REBALANCE:
-                request.what_case = ARGOSY__REQUEST__WHAT_REBALANCE;
-                request.rebalance = &rebalance;
-                break;
-        default:
-                for (size_t g = 0; g < job->n_units; g++) {
-                        change.n_names += job->units[g]->n_names;
-                        change.replace |= brings_content(job->units[g]);
-                }
-                names = calloc(change.n_names + 1, sizeof(*names));
-                if (!names)
-                        return response_error(ENOMEM, "the leader is out of memory");
-                change.n_names = 0;
-                for (size_t g = 0; g < job->n_units; g++)
-                        for (size_t i = 0; i < job->units[g]->n_names; i++)
-                                names[change.n_names++] = job->units[g]->names[i];
-                change.names = names;
-                change.verb = ARGOSY__VERB__VERB_STOP;
-                request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
-                request.change = &change;
-        }
-        return authorization_refuses(l, author, &request, why)
-                       ? response_error(EACCES, "job %" PRIu64 ": %s", job->number, why)
-                       : NULL;
-}
-
 // 0 and *ret NULL, or why it cannot be.
 static int read_job(CancelWork *w, const PendingRequest *t, CancelJob *job, Argosy__Response **ret) {
         const Argosy__Author *author = t->author;
@@ -228,25 +153,26 @@ static int read_job(CancelWork *w, const PendingRequest *t, CancelJob *job, Argo
 
         *ret = NULL;
         if (state == ARGOSY__JOB_STATE__JOB_HELD) {
-                job->kind = KIND_HELD;
+                job->kind = CANCEL_KIND_HELD;
                 *ret = queue_forbid_held(l, author, job->number);
                 return 0;
         }
         r = undo_list_read(&job->list, l->state, job->number);
         if (r == -ENOENT)
                 *ret = answer_no_such_job(l, job->number);
-        else if (r == -E2BIG && kind_of(job->list.job) == KIND_UNITS)
+        else if (r == -E2BIG && cancel_kind_of(job->list.job) == CANCEL_KIND_UNITS)
                 *ret = response_error(
                         E2BIG, "job %" PRIu64 " has changed more units than can be called off at once",
                         job->number);
         else if (r < 0 && r != -E2BIG)
                 return r;
         else {
-                job->kind = kind_of(job->list.job);
+                job->kind = cancel_kind_of(job->list.job);
                 if (has_begun(t))
                         return 0;
-                *ret = state != ARGOSY__JOB_STATE__JOB_RUNNING ? refuse_over(l, job->number)
-                                                               : forbid_running(l, author, job->list.job);
+                *ret = state != ARGOSY__JOB_STATE__JOB_RUNNING
+                               ? refuse_over(l, job->number)
+                               : cancel_forbid_running(l, author, job->list.job);
                 if (!*ret && job_end_is_effect(job->list.job->verb))
                         *ret = refuse_effect(job);
                 return 0;
@@ -301,7 +227,7 @@ static int read_jobs(CancelWork *w, PendingRequest *t) {
 // Whether the pending request's turn is yet to come: a job goes on in another entry, or is about to end. One
 // that is held has nothing in the log that could be waited for, whatever its request waits for.
 static bool has_to_wait(Leader *l, const CancelJob *job) {
-        if (job->kind == KIND_HELD)
+        if (job->kind == CANCEL_KIND_HELD)
                 return false;
         if (open_job_has_ended(l, job->number))
                 return true;
@@ -325,7 +251,7 @@ static int list_units(CancelWork *w) {
         size_t n = 0;
 
         for (size_t i = 0; i < w->n_jobs; i++)
-                if (w->jobs[i].kind == KIND_UNITS && w->jobs[i].list.job) {
+                if (w->jobs[i].kind == CANCEL_KIND_UNITS && w->jobs[i].list.job) {
                         int r = undo_list_fill(&w->jobs[i].list, w->leader->limits.cancel_looks);
 
                         if (r != 0)
@@ -336,7 +262,7 @@ static int list_units(CancelWork *w) {
         if (!w->items)
                 return -ENOMEM;
         for (size_t i = 0; i < w->n_jobs; i++)
-                for (size_t k = 0; w->jobs[i].kind == KIND_UNITS && k < w->jobs[i].list.n; k++) {
+                for (size_t k = 0; w->jobs[i].kind == CANCEL_KIND_UNITS && k < w->jobs[i].list.n; k++) {
                         CancelItem *item = &w->items[w->aims.n];
                         int r;
 
@@ -447,7 +373,7 @@ static int on_describe(const Leader *l, const PendingRequest *t, const AimList *
 
 static bool has_units(const CancelWork *w) {
         for (size_t i = 0; i < w->n_jobs; i++)
-                if (w->jobs[i].kind == KIND_UNITS)
+                if (w->jobs[i].kind == CANCEL_KIND_UNITS)
                         return true;
         return false;
 }
@@ -535,13 +461,13 @@ static int stop_drains(CancelWork *w, CancelJob *job, BatchBuilder *b) {
 
 static int put_job(CancelWork *w, CancelJob *job, Decision *d) {
         switch (job->kind) {
-        case KIND_HELD:
+        case CANCEL_KIND_HELD:
                 return end_held(w, job, &d->batch);
-        case KIND_ROLLOUT:
+        case CANCEL_KIND_ROLLOUT:
                 return stop_rollout(w, job, d);
-        case KIND_DRAIN:
+        case CANCEL_KIND_DRAIN:
                 return stop_drains(w, job, &d->batch);
-        case KIND_REBALANCE: // on_begun()
+        case CANCEL_KIND_REBALANCE: // on_begun()
                 return say(w, "rebalance", true, "nothing more is moved");
         default:
                 return 0;
@@ -581,19 +507,19 @@ static int look_at(CancelWork *w, CancelJob *job, size_t *n, bool *ret_found) {
 
         *ret_found = false;
         switch (job->kind) {
-        case KIND_HELD:
+        case CANCEL_KIND_HELD:
                 *ret_found = true;
                 return STEP_PASSED;
-        case KIND_ROLLOUT:
+        case CANCEL_KIND_ROLLOUT:
                 rollout = open_job_rollout(w->leader, job->number);
                 *ret_found = rollout && rollout->phase != ARGOSY__ROLLOUT_PHASE__ROLLOUT_RETURNING;
                 return STEP_PASSED;
-        case KIND_DRAIN:
+        case CANCEL_KIND_DRAIN:
                 r = judge_drains(w->leader, job);
                 for (size_t i = 0; r == 0 && i < job->list.settings.n; i++)
                         *ret_found |= undo_setting_is_due(&job->list.settings.items[i]);
                 return r < 0 ? r : STEP_PASSED;
-        case KIND_REBALANCE:
+        case CANCEL_KIND_REBALANCE:
                 *ret_found = is_rebalance(w->leader, job);
                 return STEP_PASSED;
         default:
@@ -602,7 +528,7 @@ static int look_at(CancelWork *w, CancelJob *job, size_t *n, bool *ret_found) {
 }
 
 static Argosy__Response *refuse_begun(const CancelJob *job) {
-        if (job->kind == KIND_ROLLOUT)
+        if (job->kind == CANCEL_KIND_ROLLOUT)
                 return response_error(EALREADY,
                                       "job %" PRIu64
                                       ": %s goes back to what it was before already: nothing was called off",
@@ -632,9 +558,9 @@ static uint64_t newest_of(const CancelWork *w, const CancelJob *job) {
         const ClusterState *state = w->leader->state;
         uint64_t newest = cluster_state_job_revision(state, job->number);
 
-        if (job->kind == KIND_ROLLOUT)
+        if (job->kind == CANCEL_KIND_ROLLOUT)
                 return MAX_OF(newest, decide_bound_group_revision(w->leader, job->list.job->rollout));
-        return job->kind == KIND_DRAIN ? MAX_OF(newest, cluster_state_hosts_revision(state)) : newest;
+        return job->kind == CANCEL_KIND_DRAIN ? MAX_OF(newest, cluster_state_hosts_revision(state)) : newest;
 }
 
 // STEP_PASSED: nothing of all that has changed after the revision that the request names. It is asked about
@@ -657,7 +583,7 @@ static int check(CancelWork *w, PendingRequest *t) {
 
                 if (has_to_wait(w->leader, &w->jobs[i]))
                         return PLAN_SETTLED;
-                if (w->jobs[i].kind != KIND_HELD && !open_job_is_known(w->leader, w->jobs[i].number))
+                if (w->jobs[i].kind != CANCEL_KIND_HELD && !open_job_is_known(w->leader, w->jobs[i].number))
                         return request_settle(t, refuse_over(w->leader, w->jobs[i].number));
                 r = look_at(w, &w->jobs[i], &n, &found);
                 if (r == PLAN_SETTLED)
@@ -673,7 +599,7 @@ static int check(CancelWork *w, PendingRequest *t) {
 // One that was held back has begun, or is over.
 static bool is_outdated(const CancelWork *w, const PendingRequest *t) {
         for (size_t i = 0; !has_begun(t) && i < w->n_jobs; i++)
-                if (w->jobs[i].kind == KIND_HELD &&
+                if (w->jobs[i].kind == CANCEL_KIND_HELD &&
                     cluster_state_job_state(w->leader->state, w->jobs[i].number) !=
                             ARGOSY__JOB_STATE__JOB_HELD)
                         return true;
@@ -690,7 +616,7 @@ static void name_jobs(PendingRequest *t, bool of_units) {
         for (size_t i = 0; i < w->n_jobs; i++) {
                 const CancelJob *job = &w->jobs[i];
 
-                if (job->kind != KIND_HELD && (job->kind == KIND_UNITS) == of_units &&
+                if (job->kind != CANCEL_KIND_HELD && (job->kind == CANCEL_KIND_UNITS) == of_units &&
                     !(t->job > 0 && open_job_is_cancelled_by(w->leader, job->number, t->job)))
                         w->cancels[n++] = job->number;
         }
@@ -699,7 +625,7 @@ static void name_jobs(PendingRequest *t, bool of_units) {
 
 static bool has_more_than_units(const CancelWork *w) {
         for (size_t i = 0; i < w->n_jobs; i++)
-                if (w->jobs[i].kind != KIND_UNITS)
+                if (w->jobs[i].kind != CANCEL_KIND_UNITS)
                         return true;
         return false;
 }

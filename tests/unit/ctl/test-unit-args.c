@@ -35,6 +35,10 @@ typedef struct Fixture {
 
 static Fixture g;
 
+static void write_text(const char *name, const char *text) {
+        assert_int_equal(file_replace(g.fd, name, text, strlen(text), 0600, 0), 0);
+}
+
 FIXTURE(setup) {
         g = (Fixture){};
         strcpy(g.dir, "/tmp/argosy-test-XXXXXX");
@@ -42,11 +46,11 @@ FIXTURE(setup) {
         g.fd = open(g.dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         assert_int_equal(mkdirat(g.fd, "sub", 0700), 0);
         assert_int_equal(mkdirat(g.fd, "dir.service", 0700), 0);
-        assert_int_equal(file_replace(g.fd, "web@.service", "template", 8, 0600, 0), 0);
-        assert_int_equal(file_replace(g.fd, "web@7.service", "seven", 5, 0600, 0), 0);
-        assert_int_equal(file_replace(g.fd, "sub/db.service", "db", 2, 0600, 0), 0);
-        assert_int_equal(file_replace(g.fd, "db.service", "other", 5, 0600, 0), 0);
-        assert_int_equal(file_replace(g.fd, "sub/web@.service", "template", 8, 0600, 0), 0);
+        write_text("web@.service", "template");
+        write_text("web@7.service", "seven");
+        write_text("sub/db.service", "db");
+        write_text("db.service", "other");
+        write_text("sub/web@.service", "template");
 }
 
 FIXTURE(teardown) {
@@ -102,22 +106,22 @@ static void drop_ins_without_their_file_are_noticed(void **state) {
         _cleanup_unit_args_ UnitArgs none = {}, own = {}, templates = {}, known = {};
 
         assert_int_equal(mkdirat(g.fd, "alone.service.d", 0700), 0);
-        assert_int_equal(file_replace(g.fd, "alone.service.d/README", "x", 1, 0600, 0), 0);
+        write_text("alone.service.d/README", "x");
         take(&none, "alone");
         assert_int_equal(none.n_alone, 0);
-        assert_int_equal(file_replace(g.fd, "alone.service.d/10.conf", "x", 1, 0600, 0), 0);
+        write_text("alone.service.d/10.conf", "x");
         take(&own, "unheard-of");
         take(&own, "alone");
         assert_int_equal(own.n_alone, 1);
         assert_string_equal(own.alone, "alone.service.d");
         assert_int_equal(n_found(&own), 0);
         assert_int_equal(mkdirat(g.fd, "some@.service.d", 0700), 0);
-        assert_int_equal(file_replace(g.fd, "some@.service.d/10.conf", "x", 1, 0600, 0), 0);
+        write_text("some@.service.d/10.conf", "x");
         take(&templates, "some@1");
         assert_int_equal(templates.n_alone, 1);
         assert_string_equal(templates.alone, "some@.service.d");
         assert_int_equal(mkdirat(g.fd, "db.service.d", 0700), 0);
-        assert_int_equal(file_replace(g.fd, "db.service.d/10.conf", "[Unit]", 6, 0600, 0), 0);
+        write_text("db.service.d/10.conf", "[Unit]");
         take(&known, "db");
         assert_int_equal(known.n_alone, 0);
 }
@@ -185,7 +189,7 @@ static void an_own_file_and_a_template_for_one_instance_must_say_the_same(void *
         take(&b, "sub/web@7"); // the template's
         refuse(&b, "web@7", -EINVAL,
                "web@7.service is named with two files that differ: sub/web@.service and web@7.service");
-        assert_int_equal(file_replace(g.fd, "sub/web@8.service", "template", 8, 0600, 0), 0);
+        write_text("sub/web@8.service", "template");
         take(&c, "web@8");
         take(&c, "sub/web@8");
         assert_int_equal(c.n_names, 1);
@@ -207,9 +211,9 @@ static void a_file_comes_with_the_drop_ins_beside_it(void **state) {
         assert_int_equal(mkdirat(g.fd, "sub/web@.service.d", 0700), 0);
         assert_int_equal(mkdirat(g.fd, "sub/web@2.service.d", 0700), 0);
         assert_int_equal(mkdirat(g.fd, "sub/web@3.service.d", 0700), 0);
-        assert_int_equal(file_replace(g.fd, "db.service.d/1.conf", "[Unit]", 6, 0600, 0), 0);
-        assert_int_equal(file_replace(g.fd, "sub/web@.service.d/1.conf", "[Unit]", 6, 0600, 0), 0);
-        assert_int_equal(file_replace(g.fd, "sub/web@2.service.d/2.conf", "[Install]", 9, 0600, 0), 0);
+        write_text("db.service.d/1.conf", "[Unit]");
+        write_text("sub/web@.service.d/1.conf", "[Unit]");
+        write_text("sub/web@2.service.d/2.conf", "[Install]");
         take(&a, "db");
         take(&a, "sub/web@{1..3}");
         take(&a, "sub/web@2");
@@ -230,7 +234,7 @@ static void drop_ins_of_a_bare_name_are_the_callers_own(void **state) {
         _cleanup_(unit_args_done) UnitArgs bare = {}, named = {};
 
         assert_int_equal(mkdirat(g.fd, "db.service.d", 0700), 0);
-        assert_int_equal(file_replace(g.fd, "db.service.d/1.conf", "[Unit]", 6, 0600, 0), 0);
+        write_text("db.service.d/1.conf", "[Unit]");
         assert_int_equal(fchmodat(g.fd, "db.service.d", 0777, 0), 0);
         refuse(&bare, "db", -EPERM, "there is a folder db.service.d here, and others may write to ");
         take(&named, "./db");
@@ -297,10 +301,6 @@ static void without_files_a_directory_is_cut_off(void **state) {
 }
 
 #define BOX "[Container]\nImage=localhost/box:1\n"
-
-static void write_text(const char *name, const char *text) {
-        assert_int_equal(file_replace(g.fd, name, text, strlen(text), 0600, 0), 0);
-}
 
 static void a_containers_file_is_that_of_its_service(void **state) {
         _cleanup_unit_args_ UnitArgs a = {}, bare = {}, without = {};
@@ -399,7 +399,7 @@ static void what_is_no_unit_file_is_called_what_it_is(void **state) {
         _cleanup_unit_args_ UnitArgs a = {};
 
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
-                assert_int_equal(file_replace(g.fd, rows[i].file, "x", 1, 0600, 0), 0);
+                write_text(rows[i].file, "x");
                 refuse(&a, rows[i].word, -EINVAL, rows[i].text);
         }
 }
@@ -434,7 +434,7 @@ static void a_path_behind_an_at_sign_is_escaped(void **state) {
         refuse(&a, "web@/srv/data", -EINVAL, "say 'web@srv-data.service'");
         assert_int_equal(unit_args_add(&a, "web@/srv/data", 0, g.fd, &why), -EINVAL); // not data.service
         assert_int_equal(mkdirat(g.fd, "v@2", 0700), 0);
-        assert_int_equal(file_replace(g.fd, "v@2/db.service", "db", 2, 0600, 0), 0);
+        write_text("v@2/db.service", "db");
         take(&a, "v@2/db.service"); // that is a folder
 }
 
@@ -464,8 +464,7 @@ static void what_a_unit_starts_or_needs_is_read_beside_it(void **state) {
         };
 
         for (size_t i = 0; i < ELEMENTSOF(rows); i++)
-                assert_int_equal(
-                        file_replace(g.fd, rows[i].file, rows[i].text, strlen(rows[i].text), 0600, 0), 0);
+                write_text(rows[i].file, rows[i].text);
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
                 _cleanup_unit_args_ UnitArgs a = {};
                 _cleanup_buf_ Buf why = {};
@@ -632,7 +631,7 @@ static void what_stands_beside_is_looked_at_in_the_same_way(void **state) {
         _cleanup_unit_args_ UnitArgs a = {};
         _cleanup_buf_ Buf why = {};
 
-        assert_int_equal(file_replace(g.fd, "job.timer", timer, strlen(timer), 0600, 0), 0);
+        write_text("job.timer", timer);
         assert_int_equal(file_replace(g.fd, "job.service", "x", 1, 0666, 0), 0);
         take(&a, "job.timer");
         assert_int_equal(unit_args_add_besides(&a, g.fd, &why), -EPERM);

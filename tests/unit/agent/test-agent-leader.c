@@ -103,20 +103,17 @@ static void the_lease_runs_out_and_comes_back(void **state) {
 // For some seconds after the lease has come back a guard may turn out to have stopped a unit, which is
 // started again; but not one that has been started since.
 static void what_fails_again_after_a_cut_off_is_not_started_for_ever(void **state) {
+        Order fails = {.name = "fails.service",
+                       .content = "[Service]\nExecStart=/bin/false\n[X-Argosy]\nCutOff=stop\n",
+                       .revision = 5,
+                       .start = 5};
         unsigned beats;
 
         meet_leader(NULL, 0);
-        order_and_wait((Order){.name = "fails.service",
-                               .content = "[Service]\nExecStart=/bin/false\n[X-Argosy]\nCutOff=stop\n",
-                               .revision = 5,
-                               .start = 5});
+        order_and_wait(fails);
         atomic_store(&w.agent->lease->until_us, 0); // the lease is over, and guards have seen that
         w.term++;
-        meet_leader(&(Order){.name = "fails.service",
-                             .content = "[Service]\nExecStart=/bin/false\n[X-Argosy]\nCutOff=stop\n",
-                             .revision = 5,
-                             .start = 5},
-                    1);
+        meet_leader(&fails, 1);
         loop_until(pid1_runs(pid1, "fails.service") >= 2);
         beats = w.n_beats;
         loop_until(w.n_beats > beats + 3);

@@ -559,30 +559,27 @@ static void a_file_that_was_never_read_is_ours_all_the_same(void **state) {
         assert_false(pid1_is_active(pid1, "web.service") || has_file("web.service"));
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-                T(what_runs_goes_on_running),
-                T(what_fleet_runs_is_told_to_the_leader),
-                T(a_search_that_hangs_keeps_no_host_from_its_leader),
-                T(nothing_is_taken_while_fleet_runs),
-                T(what_is_on_its_way_up_is_waited_for),
-                T(what_has_failed_is_started_with_our_content),
-                T(what_is_only_loaded_is_ours_without_a_start),
-                T(what_is_destroyed_while_it_is_looked_at_stays_who_it_was),
-                T(what_a_welcome_does_not_name_while_it_is_looked_at_stays_who_it_was),
-                T(a_crash_before_the_second_content_leaves_no_file_of_nobody),
-                T(what_was_not_left_behind_leaves_no_trace_of_ours),
-                T(what_the_system_has_too_keeps_its_links),
-                T(what_would_be_bound_to_a_guard_goes_over_when_it_is_down),
-                T(without_room_for_the_record_it_stays_who_it_was),
-                T(without_room_for_the_file_it_stays_who_it_was),
-                T(without_memory_for_a_batch_it_stays_who_it_was),
-                T(a_record_without_a_file_makes_nothing_ours),
-                T(a_record_without_a_file_is_taken_again),
-                T(a_file_that_was_never_read_is_read),
-                T(a_file_that_was_never_read_is_ours_all_the_same),
-        };
 
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        T(what_runs_goes_on_running),
+        T(what_fleet_runs_is_told_to_the_leader),
+        T(a_search_that_hangs_keeps_no_host_from_its_leader),
+        T(nothing_is_taken_while_fleet_runs),
+        T(what_is_on_its_way_up_is_waited_for),
+        T(what_has_failed_is_started_with_our_content),
+        T(what_is_only_loaded_is_ours_without_a_start),
+        T(what_is_destroyed_while_it_is_looked_at_stays_who_it_was),
+        T(what_a_welcome_does_not_name_while_it_is_looked_at_stays_who_it_was),
+        T(a_crash_before_the_second_content_leaves_no_file_of_nobody),
+        T(what_was_not_left_behind_leaves_no_trace_of_ours),
+        T(what_the_system_has_too_keeps_its_links),
+        T(what_would_be_bound_to_a_guard_goes_over_when_it_is_down),
+        T(without_room_for_the_record_it_stays_who_it_was),
+        T(without_room_for_the_file_it_stays_who_it_was),
+        T(without_memory_for_a_batch_it_stays_who_it_was),
+        T(a_record_without_a_file_makes_nothing_ours),
+        T(a_record_without_a_file_is_taken_again),
+        T(a_file_that_was_never_read_is_read),
+        T(a_file_that_was_never_read_is_ours_all_the_same)
+)

@@ -2,6 +2,7 @@
 #include "store-cluster.h"
 #include "macro.h"
 #include "members.h"
+#include "str.h"
 #include "stream.h"
 
 // ---- listeners
@@ -233,4 +234,17 @@ void store_cluster_write(StoreCluster *c, unsigned count, size_t len) {
 void store_cluster_write_to_all(StoreCluster *c, unsigned count, size_t len) {
         store_cluster_write(c, count, len);
         store_cluster_agree(c);
+}
+
+void store_node_lose_power(StoreCluster *c, StoreNode *n) {
+        _cleanup_free_ char *image = str_printf("%s/image", c->base);
+
+        store_dir_copy(n->dir, image);
+        store_node_close(n);
+        store_dir_replace(n->dir, image);
+}
+
+void store_node_crash(StoreCluster *c, StoreNode *n) {
+        store_node_lose_power(c, n);
+        store_node_open(n, false, NULL, NULL);
 }

@@ -52,3 +52,7 @@ void store_cluster_agree(StoreCluster *c);
 void store_cluster_write(StoreCluster *c, unsigned count, size_t len);
 // The same, and store_cluster_agree().
 void store_cluster_write_to_all(StoreCluster *c, unsigned count, size_t len);
+// The store is closed; its next open goes on with what is on its disk at this moment.
+void store_node_lose_power(StoreCluster *c, StoreNode *n);
+// And is opened again.
+void store_node_crash(StoreCluster *c, StoreNode *n);

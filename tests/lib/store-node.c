@@ -363,6 +363,11 @@ void store_dir_copy(const char *from, const char *to) {
         } while (!complete || !hash_equal(&before, &after));
 }
 
+void store_dir_replace(const char *dir, const char *image) {
+        store_dir_remove(dir);
+        assert_int_equal(rename(image, dir), 0);
+}
+
 // libraft leaks the message that it was reading when a connection closes, and the segment that it was
 // reading when it is damaged.
 const char *__lsan_default_suppressions(void);

@@ -89,3 +89,4 @@ void store_dir_make(char *ret, size_t size);
 void store_dir_remove(const char *dir);
 // Copies all plain files: what a kill -9 at this moment would leave.
 void store_dir_copy(const char *from, const char *to);
+void store_dir_replace(const char *dir, const char *image); // which is in its place then

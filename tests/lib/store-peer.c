@@ -11,7 +11,6 @@
 
 #include "record.h"
 #include "store-peer.h"
-#include "str.h"
 
 static struct raft_message from_peer(const StoreNode *to, int type) {
         uint32_t from = to->raft_id == 1 ? 2 : 1;
@@ -95,14 +94,4 @@ bool store_peer_is_stored(void *userdata) {
 
         return raft_current_term(&s->raft) == stored->term && s->raft.last_stored == stored->last &&
                raft_last_index((struct raft *) &s->raft) == stored->last && !s->gate.writing;
-}
-
-void store_node_crash(StoreCluster *c, StoreNode *n) {
-        _cleanup_free_ char *image = str_printf("%s/image", c->base);
-
-        store_dir_copy(n->dir, image);
-        store_node_close(n);
-        store_dir_remove(n->dir);
-        assert_int_equal(rename(image, n->dir), 0);
-        store_node_open(n, false, NULL, NULL);
 }

@@ -24,5 +24,3 @@ typedef struct StorePeerStored {
 } StorePeerStored;
 
 bool store_peer_is_stored(void *stored);
-// The store goes on with what is on its disk at this moment.
-void store_node_crash(StoreCluster *c, StoreNode *n);

@@ -11,7 +11,6 @@
 
 #include "macro.h"
 #include "store-cluster.h"
-#include "str.h"
 
 static unsigned seed = 1, rounds = 12;
 
@@ -46,15 +45,6 @@ static void write_some(StoreCluster *c, Writes *w, size_t len) {
 static void on_transferred(int error, void *userdata) {
 }
 
-static void lose_power(StoreCluster *c, StoreNode *n) {
-        _cleanup_free_ char *image = str_printf("%s/image", c->base);
-
-        store_dir_copy(n->dir, image);
-        store_node_close(n);
-        store_dir_remove(n->dir);
-        assert_int_equal(rename(image, n->dir), 0);
-}
-
 static bool none_in_flight(void *userdata) {
         return ((Writes *) userdata)->in_flight == 0;
 }
@@ -76,7 +66,7 @@ static void what_was_acknowledged_survives_crashes(void **state) {
                         store_node_open(TAKE_PTR(down), false, NULL, NULL);
                 else {
                         down = dice(2) == 0 ? store_cluster_leader(c) : &c->servers[dice(3)].node;
-                        lose_power(c, down);
+                        store_node_lose_power(c, down);
                 }
         }
         if (down)

@@ -60,8 +60,7 @@ static StoreCluster *crash_while_installing(StoreNode **ret_follower, unsigned n
         store_node_open(f, false, NULL, NULL);
         store_run_until(&c->loop, has_image, NULL, STORE_PATIENCE_MS, "installing");
         store_node_close(f);
-        store_dir_remove(f->dir);
-        assert_int_equal(rename(image, f->dir), 0);
+        store_dir_replace(f->dir, image);
         assert_true(has_marker(f->dir));
         *ret_follower = f;
         return c;
@@ -83,8 +82,7 @@ static void crash_after_acknowledging(StoreCluster *c, StoreNode *f) {
         // alone, so that nobody can give it back what it lost
         for (size_t i = 0; i < STORE_CLUSTER_MAX; i++)
                 c->servers[i].unreachable = true;
-        store_dir_remove(f->dir);
-        assert_int_equal(rename(image, f->dir), 0);
+        store_dir_replace(f->dir, image);
         store_node_open(f, false, NULL, NULL);
         store_stats(f->store, &stats);
         assert_in_range(stats.last_index, acknowledged, UINT64_MAX);

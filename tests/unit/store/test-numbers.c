@@ -178,8 +178,7 @@ static void crash_while_removing(StoreCluster *c, StoreNode *f) {
         store_dir_copy(f->dir, image);
         removal_hangs_in = NULL;
         store_node_close(f);
-        store_dir_remove(f->dir);
-        assert_int_equal(rename(image, f->dir), 0);
+        store_dir_replace(f->dir, image);
         store_node_open(f, false, NULL, NULL);
 }
 
@@ -274,7 +273,7 @@ static void open_without_the_newest(void (*spoil)(const char *path), bool *ret_n
         StoreNode *f;
         _cleanup_(store_cluster_freep) StoreCluster *c = begin(&f);
         uint64_t index = last_index(f), term = store_term(f);
-        _cleanup_free_ char *image = str_printf("%s/image", c->base), *path = NULL, *why = NULL;
+        _cleanup_free_ char *path = NULL, *why = NULL;
         int r;
 
         for (unsigned i = 0; i < 2; i++) {
@@ -286,10 +285,7 @@ static void open_without_the_newest(void (*spoil)(const char *path), bool *ret_n
         store_peer_entries(f, term, index, term, 3, true, 0);
         store_run_until(&c->loop, store_peer_is_stored, &(StorePeerStored){f, term, index + 3},
                         STORE_PATIENCE_MS, "three entries");
-        store_dir_copy(f->dir, image);
-        store_node_close(f);
-        store_dir_remove(f->dir);
-        assert_int_equal(rename(image, f->dir), 0);
+        store_node_lose_power(c, f);
         path = snapshot_path(f->dir, index);
         spoil(path);
         store_node_open(f, false, &r, &why);

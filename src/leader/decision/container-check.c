@@ -59,7 +59,6 @@ typedef struct ContainerFile {
 
 typedef struct ContainerCheck {
         RequestWork work;
-        PendingRequest *pending;
         ContainerFile *list;
         size_t n, allocated;
         uint64_t until_us; // for so long hosts are asked
@@ -155,27 +154,26 @@ static void on_verified(PendingRequest *t, Node *n, const Argosy__Response *answ
 // ------------------------------------------------------------------------------------------------ asking
 
 // Of a millisecond that has begun as much as of a whole one. 0: it is too late.
-static uint32_t left_ms(const ContainerCheck *c) {
-        uint64_t now = leader_now(c->pending->leader);
+static uint32_t left_ms(const PendingRequest *t) {
+        uint64_t now = leader_now(t->leader), until = check_of(t)->until_us;
 
-        return c->until_us > now ? (uint32_t) ((c->until_us - now + USEC_PER_MSEC - 1) / USEC_PER_MSEC) : 0;
+        return until > now ? (uint32_t) ((until - now + USEC_PER_MSEC - 1) / USEC_PER_MSEC) : 0;
 }
 
 static int ask(PendingRequest *t, const Argosy__NamedFile *f, const UnitFile *file, ContainerFile *ret) {
         Argosy__Request__Verify question = ARGOSY__REQUEST__VERIFY__INIT;
         Argosy__NamedFile *files[] = {(Argosy__NamedFile *) f};
-        bool may_ask = ret->n_asked < HOSTS_MAX && left_ms(check_of(t)) > 0;
+        bool may_ask = ret->n_asked < HOSTS_MAX && left_ms(t) > 0;
         Node *n = may_ask ? image_files_find_node(t->leader, f, file, f->name, ret->asked, ret->n_asked)
                           : NULL;
 
         ret->is_unchecked = !n;
-        ret->is_to_ask = false;
         if (!n)
                 return 0;
         ret->asked[ret->n_asked++] = n->number;
         question.files = files;
         question.n_files = 1;
-        question.within_ms = left_ms(check_of(t));
+        question.within_ms = left_ms(t);
         return node_calls_ask_verify(t->leader, t, n, &question, on_verified, t, &ret->call);
 }
 
@@ -236,7 +234,6 @@ static int begin(PendingRequest *t) {
 
         if (r < 0)
                 return r;
-        c->pending = t;
         c->until_us = leader_now(t->leader) + WITHIN_MS * USEC_PER_MSEC;
         request_add_work(t, &check_kind, &c->work);
         for (size_t i = 0; r == 0 && i < image_files_count(t); i++)

@@ -238,10 +238,9 @@ static int add_words(Buf *b, const char *words, const char *more, const char *la
         return buf_printf(b, "%s%s%s%s", b->len > 0 ? ", " : "", words, more, last);
 }
 
-// Which image a container goes to, if that is another one.
+// Which image a container that is there goes to, if that is another one.
 static int describe_image(const ClusterState *state, const UndoItem *item, Buf *b) {
-        const SpecEntry *now = item->unit.now.exists ? cluster_state_find_spec(state, &item->unit.now.spec)
-                                                     : NULL,
+        const SpecEntry *now = cluster_state_find_spec(state, &item->unit.now.spec),
                         *wanted = cluster_state_find_spec(state, &item->wanted.spec);
         _cleanup_content_image_ ContentImage from = {}, to = {};
         int r = wanted ? content_image_read(item->to.name, wanted->content, wanted->len, &to) : 0;

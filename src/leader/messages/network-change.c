@@ -24,7 +24,7 @@ int network_change_add(NetworkChange *c, const char *file, const UnitPart *part)
                 free(copy);
                 return -ENOMEM;
         }
-        c->list[c->n++] = (ChangedNetwork){copy, *part};
+        c->list[c->n++] = (ChangedNetwork){copy, *part, quadlet_beside_hash(part)};
         return 0;
 }
 
@@ -89,9 +89,7 @@ void network_change_done(NetworkChange *c) {
 }
 
 static bool has_other(const ChangedNetwork *w, const void *content, size_t len) {
-        Hash hash = quadlet_beside_hash(&w->part);
-
-        return quadlet_beside_is_other(content, len, w->file, &hash);
+        return quadlet_beside_is_other(content, len, w->file, &w->of);
 }
 
 bool network_change_concerns(const NetworkChange *c, const SpecEntry *spec) {

@@ -12,6 +12,7 @@
 typedef struct ChangedNetwork {
         char *file;    // "front.network", "db.container"
         UnitPart part; // its lines, in the next content
+        Hash of;       // of these: quadlet_beside_hash()
 } ChangedNetwork;
 
 typedef struct NetworkChange {

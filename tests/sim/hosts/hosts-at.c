@@ -424,7 +424,7 @@ void labelled_on_entry(const Argosy__LogBatch *batch) {
         for (size_t i = 0; i < log_truth.n_touched; i++) {
                 const struct LogTouched *t = &log_truth.touched[i];
                 const LogUnit *u = &log_truth.units[t->unit];
-                const WorldContent *c = u->exists ? world_content_find(u->spec.bytes) : NULL;
+                const WorldContent *c = log_content(u);
                 const Argosy__HostRecord *h =
                         u->node ? cluster_state_find_host_by_node(hosts_story.truth, u->node) : NULL;
 

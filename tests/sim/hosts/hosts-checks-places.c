@@ -159,8 +159,7 @@ static bool any_is_open(bool users) {
 // Another one's content keeps it from nodes.
 static bool is_barred(unsigned i) {
         for (unsigned k = 0; k < asks.n_units; k++) {
-                const WorldContent *c =
-                        log_truth.units[k].exists ? world_content_find(log_truth.units[k].spec.bytes) : NULL;
+                const WorldContent *c = log_content(&log_truth.units[k]);
 
                 if (k != i && c && (c->conflicts | c->replaces) & 1u << i)
                         return true;

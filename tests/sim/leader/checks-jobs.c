@@ -75,7 +75,7 @@ void jobs_on_heard(uint32_t host, const Argosy__ToVoter *m) {
 // is.
 static bool can_be_judged(const LogJob *j, uint64_t number, unsigned i) {
         const LogUnit *u = &log_truth.units[i];
-        const WorldContent *c = u->exists ? world_content_find(u->spec.bytes) : NULL;
+        const WorldContent *c = log_content(u);
 
         if (!(j->touched & 1u << i) || !j->after[i].exists || j->after[i].global ||
             log_was_touched_since(number, i) || said[i].lied || said[i].settled)
@@ -108,7 +108,7 @@ static void judge_done(const LogJob *j, uint64_t number, unsigned i) {
 
 void jobs_on_waited_for(unsigned i, uint64_t revision) {
         const LogUnit *u = &log_truth.units[i];
-        const WorldContent *c = u->exists ? world_content_find(u->spec.bytes) : NULL;
+        const WorldContent *c = log_content(u);
 
         if (!c || c->oneshot || c->careless || u->global || said[i].lied || said[i].settled ||
             said[i].revision == 0 || said[i].revision > revision)

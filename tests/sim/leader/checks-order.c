@@ -15,7 +15,7 @@ void order_on_entry(const Argosy__LogBatch *batch) {
                 exist |= (uint32_t) log_truth.units[i].exists << i;
         for (unsigned i = 0; i < asks.n_units; i++) {
                 const LogUnit *u = &log_truth.units[i];
-                const WorldContent *c = u->exists ? world_content_find(u->spec.bytes) : NULL;
+                const WorldContent *c = log_content(u);
 
                 if (!c)
                         continue;

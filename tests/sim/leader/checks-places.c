@@ -46,15 +46,6 @@ bool places_is_emptied(uint32_t node) {
         return false;
 }
 
-static bool is_open(uint32_t host, uint32_t node) {
-        const Argosy__HostRecord *h = cluster_state_find_host(world.rig.state, host);
-
-        for (size_t i = 0; h && i < h->n_nodes; i++)
-                if (h->nodes[i]->node == node)
-                        return h->nodes[i]->mode == ARGOSY__NODE_MODE__MODE_OPEN;
-        return false;
-}
-
 // Zones of hosts, and nodes that take units, as they were before the entry and are behind it: who decides
 // sees the former, and may change it in the same entry.
 enum { NODES_KNOWN = 64, ZONE_SIZE = 16 };
@@ -74,7 +65,8 @@ static void read_nodes(void) {
                         if (strcmp(h->labels[i]->key, "zone") == 0)
                                 snprintf(now.zones[h->host], ZONE_SIZE, "%s", h->labels[i]->value);
                 for (size_t i = 0; i < h->n_nodes; i++)
-                        if (h->nodes[i]->node <= NODES_KNOWN && is_open(h->host, h->nodes[i]->node))
+                        if (h->nodes[i]->node <= NODES_KNOWN &&
+                            h->nodes[i]->mode == ARGOSY__NODE_MODE__MODE_OPEN)
                                 now.open |= UINT64_C(1) << (h->nodes[i]->node - 1);
         }
 }
@@ -104,8 +96,7 @@ bool places_is_certain(uint32_t host) {
 }
 
 static unsigned conflicts_of(unsigned i) {
-        const WorldContent *c =
-                log_truth.units[i].exists ? world_content_find(log_truth.units[i].spec.bytes) : NULL;
+        const WorldContent *c = log_content(&log_truth.units[i]);
 
         return c ? c->conflicts & ~(1u << i) : 0;
 }
@@ -117,8 +108,7 @@ static bool are_in_conflict(unsigned i, unsigned k) {
 
 // Whether the other's content has it leave, and stay away from, the node that the other is given.
 static bool is_replaced_by(unsigned i, unsigned k) {
-        const WorldContent *c =
-                log_truth.units[k].exists ? world_content_find(log_truth.units[k].spec.bytes) : NULL;
+        const WorldContent *c = log_content(&log_truth.units[k]);
 
         return c && c->replaces & 1u << i;
 }
@@ -185,7 +175,7 @@ static const char *why_not(unsigned i, uint32_t host) {
 
 static void one_place(const struct LogTouched *t) {
         const LogUnit *u = &log_truth.units[t->unit];
-        const WorldContent *c = u->exists ? world_content_find(u->spec.bytes) : NULL;
+        const WorldContent *c = log_content(u);
         const char *name = asks.units[t->unit].name, *why;
         uint32_t host = places_host_of(u->node);
 

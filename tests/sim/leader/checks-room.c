@@ -11,10 +11,6 @@
 #include "checks-private.h"
 #include "test.h"
 
-static const WorldContent *content_of(const LogUnit *u) {
-        return u->exists ? world_content_find(u->spec.bytes) : NULL;
-}
-
 static bool is_placed(const struct LogTouched *t) {
         const LogUnit *u = &log_truth.units[t->unit];
 
@@ -34,7 +30,7 @@ static unsigned least(unsigned a, unsigned b) {
 
 static Room room_of(unsigned i) {
         const LogUnit *u = &log_truth.units[i], *was = &log_truth.units_before[i];
-        const WorldContent *c = u->global ? NULL : content_of(u), *former = content_of(was);
+        const WorldContent *c = u->global ? NULL : log_content(u), *former = log_content(was);
 
         if (!c)
                 return (Room){};
@@ -59,7 +55,7 @@ static Room reserved_on(uint32_t host) {
 
 static void one_room(const struct LogTouched *t) {
         const LogUnit *u = &log_truth.units[t->unit];
-        const WorldContent *c = content_of(u);
+        const WorldContent *c = log_content(u);
         uint32_t host = places_host_of(u->node);
         const RigHost *h = host > 0 && host <= asks.swarm.hosts ? rig_host(&world.rig, host) : NULL;
         Room sum;
@@ -116,7 +112,7 @@ static unsigned count_least(unsigned of, const WorldContent *c, const char *doma
 
         for (unsigned k = 0; k < asks.n_units; k++) {
                 const LogUnit *u = &log_truth.units[k];
-                const WorldContent *other = content_of(u);
+                const WorldContent *other = log_content(u);
 
                 n += is_of_template(of, k) && other && other->spread &&
                      strcmp(other->spread, c->spread) == 0 && is_in(c, u, domain, false) &&
@@ -144,7 +140,7 @@ static bool is_spread_alone(const WorldContent *c) {
 }
 
 static bool has_another(const LogUnit *u, const WorldContent *c) {
-        return u->exists && content_of(u) != c;
+        return u->exists && log_content(u) != c;
 }
 
 // Placed with another content, and so perhaps by other rules; it may get this one in the same entry, behind
@@ -163,7 +159,7 @@ static bool is_instance(unsigned i) {
 }
 
 static void one_spread(const struct LogTouched *t) {
-        const WorldContent *c = content_of(&log_truth.units[t->unit]);
+        const WorldContent *c = log_content(&log_truth.units[t->unit]);
         uint32_t host = places_host_of(log_truth.units[t->unit].node);
         const char *domain = c && c->spread && host ? domain_of(c, host, true) : NULL;
         unsigned n;

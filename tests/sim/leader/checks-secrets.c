@@ -93,8 +93,7 @@ void secrets_on_entry(const Argosy__LogBatch *batch) {
         for (size_t i = 0; i < ELEMENTSOF(world_secrets); i++)
                 note(i);
         for (unsigned k = 0; k < asks.n_units; k++) {
-                const WorldContent *c =
-                        log_truth.units[k].exists ? world_content_find(log_truth.units[k].spec.bytes) : NULL;
+                const WorldContent *c = log_content(&log_truth.units[k]);
                 const Argosy__UnitRecord *record = rig_record(&world.rig, asks.units[k].name);
 
                 if (record && record->target == ARGOSY__TARGET__TARGET_LAUNCHED && c && c->secret)

@@ -379,9 +379,7 @@ static bool is_wanted(const LogUnit *u, uint32_t host, const VirtualUnit *v) {
 // yet the leader does not know to be over.
 static bool may_have_to_wait(unsigned i) {
         for (unsigned k = 0; k < asks.n_units; k++) {
-                const WorldContent *c = log_truth.units[k].exists
-                                                ? world_content_find(log_truth.units[k].spec.bytes)
-                                                : NULL;
+                const WorldContent *c = log_content(&log_truth.units[k]);
 
                 if (c && c->before & 1u << i)
                         return true;

@@ -13,7 +13,7 @@
 #include "test.h"
 
 static const WorldContent *content_of(unsigned i) {
-        return log_truth.units[i].exists ? world_content_find(log_truth.units[i].spec.bytes) : NULL;
+        return log_content(&log_truth.units[i]);
 }
 
 static bool all_are_known(void) {

@@ -45,7 +45,7 @@ const Argosy__Response *trials_ask(Argosy__Request *request) {
 }
 
 static const WorldContent *content_of(unsigned i) {
-        return log_truth.units[i].exists ? world_content_find(log_truth.units[i].spec.bytes) : NULL;
+        return log_content(&log_truth.units[i]);
 }
 
 // It may be started elsewhere, some time after it has failed.

@@ -395,6 +395,10 @@ static void on_queue(const Argosy__QueueRecord *r) {
                 log_truth.queue_has_rules |= r->rules[i]->action != ARGOSY__QUEUE_ACTION__QUEUE_ACCEPT;
 }
 
+const WorldContent *log_content(const LogUnit *u) {
+        return u->exists ? world_content_find(u->spec.bytes) : NULL;
+}
+
 bool log_was_touched_since(uint64_t job, unsigned unit) {
         for (uint64_t i = log_truth.first_job; i <= log_truth.n_jobs; i++)
                 if (log_truth.jobs[i] &&

@@ -132,6 +132,8 @@ bool log_has_right(const LogGrant *grants, size_t n, WorldAuthor author, Argosy_
                    const char *role);
 // One of some role at least.
 bool log_has_some_right(const LogGrant *grants, size_t n, WorldAuthor author, Argosy__Right right);
+// NULL: it does not exist, or has a content that is none of ours.
+const WorldContent *log_content(const LogUnit *u);
 // Whether another job has changed the unit behind the last change that this one made of it. One that was
 // held has an older number.
 bool log_was_touched_since(uint64_t job, unsigned unit);

@@ -91,9 +91,7 @@ void rights_on_answer(const WorldAsked *a, const Argosy__Response *r) {
 
 static void one_name(const WorldAsked *a, const char *name) {
         int i = world_unit_index(name);
-        const WorldContent *c = i >= 0 && log_truth.units[i].exists
-                                        ? world_content_find(log_truth.units[i].spec.bytes)
-                                        : NULL;
+        const WorldContent *c = i >= 0 ? log_content(&log_truth.units[i]) : NULL;
         const char *role = c && c->role ? c->role : "default";
 
         if (!c || touched_us[i] >= a->asked_us)

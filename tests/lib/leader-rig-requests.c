@@ -144,6 +144,13 @@ const Argosy__UnitRecord *rig_record(Rig *g, const char *name) {
         return e ? e->record : NULL;
 }
 
+bool rig_has_content(Rig *g, const char *name, const char *content) {
+        const Argosy__UnitRecord *r = rig_record(g, name);
+        Hash hash = hash_of(content, strlen(content));
+
+        return r && memcmp(r->spec.data, hash.bytes, HASH_SIZE) == 0;
+}
+
 const char *rig_node_name(Rig *g, const char *name) {
         const Argosy__UnitRecord *r = rig_record(g, name);
         const Node *n = r ? node_find(g->leader, r->node) : NULL;

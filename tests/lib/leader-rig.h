@@ -279,6 +279,7 @@ RigAnswer *rig_change_with_and_settle(Rig *g, Argosy__Verb verb, const char *nam
                                       bool replace, const uint8_t id[16]);
 RigAnswer *rig_wait(Rig *g, Argosy__Verb verb, const char *name, uint64_t revision);
 const Argosy__UnitRecord *rig_record(Rig *g, const char *name); // NULL: none
+bool rig_has_content(Rig *g, const char *name, const char *content); // by its record
 const char *rig_node_name(Rig *g, const char *name);             // where it is said to run; "": nowhere
 uint32_t rig_host_of(Rig *g, const char *name); // the host of its node; 0: it has none, or there is no such
                                                 // unit

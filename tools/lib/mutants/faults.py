@@ -5057,7 +5057,7 @@ FAULTS = [
     Fault("rebalance-watches-what-waits-for-ever", "src/leader/rollouts/rebalances.c",
           "if (s->hold == HOLD_BLOCKED && ordering_why(l, s, buffer, size))",
           "if (false && ordering_why(l, s, buffer, size))",
-          "leader/rebalances: who_waits_where_it_went_for_what_has_failed_ends_it"),
+          "leader/rebalances: when_what_one_waits_for_fails_where_both_went_nothing_more_is_moved"),
     Fault("rollout-whatever-order-others-have", "src/leader/rollouts/rollout-order.c",
           "return judge_with(ordering_take, l, planned, b, name, spec, ret, size);",
           "return 0;",

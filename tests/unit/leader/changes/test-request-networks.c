@@ -25,11 +25,6 @@ FIXTURE(setup) {
 
 RIG_TEARDOWN
 
-static bool has(const char *name, const char *content) {
-        return memcmp(rig_record(&g, name)->spec.data, hash_of(content, strlen(content)).bytes, HASH_SIZE) ==
-               0;
-}
-
 static void who_comes_with_another_file_of_a_network_is_refused(void **state) {
         static const Argosy__Verb verbs[] = {START, SUBMIT};
 
@@ -49,7 +44,8 @@ static void with_replace_all_get_the_file_of_who_comes(void **state) {
         RigAnswer *a = rig_change_with_and_settle(&g, START, "app.service", SHARER("app", "2"), true, id);
 
         assert_int_equal(rig_change_answered(a)->units[0]->status, 0);
-        assert_true(has("web.service", SHARER("web", "2")) && has("app.service", SHARER("app", "2")));
+        assert_true(rig_has_content(&g, "web.service", SHARER("web", "2")));
+        assert_true(rig_has_content(&g, "app.service", SHARER("app", "2")));
 }
 
 // Of one request both would be new.
@@ -107,7 +103,8 @@ static void who_is_refused_in_the_request_shares_all_the_same(void **state) {
                 files[i].content = (ProtobufCBinaryData){strlen(contents[i]), (uint8_t *) contents[i]};
         }
         (void) rig_ask_and_settle(&g, A_REQUEST(CHANGE, change, &m));
-        assert_true(has("app.service", SHARER("app", "2")) && has("web.service", SHARER("web", "2")));
+        assert_true(rig_has_content(&g, "app.service", SHARER("app", "2")));
+        assert_true(rig_has_content(&g, "web.service", SHARER("web", "2")));
 }
 
 static void nobody_comes_to_a_network_that_an_update_changes(void **state) {

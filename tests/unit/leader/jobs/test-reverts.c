@@ -29,12 +29,6 @@ FIXTURE(setup) {
 
 RIG_TEARDOWN
 
-static bool has(const char *name, const char *content) {
-        Hash hash = hash_of(content, strlen(content));
-
-        return hash_equal(&cluster_state_find_unit(g.state, name)->spec->hash, &hash);
-}
-
 typedef struct NewFile {
         const char *name, *content;
 } NewFile;
@@ -86,7 +80,7 @@ static void what_ran_goes_back_and_the_job_has_failed(void **state) {
         (void) rig_change(&g, START, "a.service", SERVICE);
         uint64_t job = replace("a.service", BAD);
         rig_pass_ms(&g, LATER_MS);
-        assert_true(has("a.service", SERVICE));
+        assert_true(rig_has_content(&g, "a.service", SERVICE));
         assert_up("a.service");
         assert_int_equal(state_of(job), FAILED);
         const Argosy__Response__JobRow *row = rig_show_job(&g, job);
@@ -118,8 +112,9 @@ static void who_shares_a_network_gets_its_new_file_in_the_same_job(void **state)
         job = replace("web.service", WEB("2"));
         rig_pass_ms(&g, LATER_MS);
         assert_int_equal(state_of(job), DONE);
-        assert_true(has("web.service", WEB("2")) && has("app.service", APP("2")));
-        assert_true(has("more@.service", APP("2")));
+        assert_true(rig_has_content(&g, "web.service", WEB("2")));
+        assert_true(rig_has_content(&g, "app.service", APP("2")));
+        assert_true(rig_has_content(&g, "more@.service", APP("2")));
         assert_int_equal(rig_record(&g, "alone.service")->revision, revision);
         assert_up("web.service");
         assert_up("app.service");
@@ -141,11 +136,12 @@ static void who_has_the_network_of_a_container_gets_its_new_name(void **state) {
         (void) rig_change(&g, START, "side.service", SIDE("one"));
         job = replace("front.service", FRONT("one") "Exec=x\n");
         rig_pass_ms(&g, LATER_MS);
-        assert_true(has("side.service", SIDE("one"))); // it is called as before
+        assert_true(rig_has_content(&g, "side.service", SIDE("one"))); // it is called as before
         job = replace("front.service", FRONT("two"));
         rig_pass_ms(&g, LATER_MS);
         assert_int_equal(state_of(job), DONE);
-        assert_true(has("front.service", FRONT("two")) && has("side.service", SIDE("two")));
+        assert_true(rig_has_content(&g, "front.service", FRONT("two")));
+        assert_true(rig_has_content(&g, "side.service", SIDE("two")));
         assert_up("side.service");
 }
 
@@ -157,8 +153,9 @@ static void who_shares_a_network_that_does_not_start_goes_back_with_it(void **st
         job = replace("web.service", WEB("2"));
         rig_pass_ms(&g, LATER_MS);
         assert_int_equal(state_of(job), FAILED);
-        assert_true(has("web.service", WEB("1")) && has("app.service", APP("1")));
-        assert_true(has("more@.service", APP("1")));
+        assert_true(rig_has_content(&g, "web.service", WEB("1")));
+        assert_true(rig_has_content(&g, "app.service", APP("1")));
+        assert_true(rig_has_content(&g, "more@.service", APP("1")));
         assert_up("web.service");
         assert_up("app.service");
 }
@@ -170,13 +167,14 @@ static void what_goes_back_with_others_does_so_by_more_entries_than_one(void **s
         g.start_ms = 2000;
         g.bad = hash_of(APP("2"), strlen(APP("2")));
         job = replace("app.service", APP("2"));
-        assert_true(has("app.service", APP("2")));
+        assert_true(rig_has_content(&g, "app.service", APP("2")));
         g.leader->limits.entry_units = 1;
         g.start_ms = 0;
         rig_pass_ms(&g, 10 * LATER_MS);
         assert_int_equal(state_of(job), FAILED);
-        assert_true(has("web.service", WEB("1")) && has("app.service", APP("1")));
-        assert_true(has("more@.service", APP("1")));
+        assert_true(rig_has_content(&g, "web.service", WEB("1")));
+        assert_true(rig_has_content(&g, "app.service", APP("1")));
+        assert_true(rig_has_content(&g, "more@.service", APP("1")));
 }
 
 // It goes back, too: its node has one network of that name.
@@ -194,7 +192,8 @@ static void who_shares_a_network_and_was_down_before_is_not_ordered_to_start(voi
         job = replace("web.service", WEB("2"));
         rig_pass_ms(&g, LATER_MS);
         assert_int_equal(state_of(job), FAILED);
-        assert_true(has("web.service", WEB("1")) && has("down.service", down));
+        assert_true(rig_has_content(&g, "web.service", WEB("1")));
+        assert_true(rig_has_content(&g, "down.service", down));
         assert_int_equal(rig_record(&g, "down.service")->start_rev, start);
 }
 
@@ -234,7 +233,7 @@ static void what_goes_back_is_not_moved_by_the_same_entry(void **state) {
         rig_turns(&g, 4); // it is known to have failed
         rig_hurry_and_settle(&g);
         rig_pass_ms(&g, LATER_MS);
-        assert_true(has("a.service", SERVICE));
+        assert_true(rig_has_content(&g, "a.service", SERVICE));
         assert_int_not_equal(rig_host_of(&g, "a.service"), 1);
         assert_up("a.service");
         assert_int_equal(state_of(job), FAILED);
@@ -251,10 +250,10 @@ static void what_would_go_in_a_cycle_stays_with_the_new_file(void **state) {
         rig_host(&g, 1)->delayed = true;
         uint64_t job = replace("a.service", BAD);
         (void) replace("b.service", after);
-        assert_true(has("b.service", after));
+        assert_true(rig_has_content(&g, "b.service", after));
         rig_host(&g, 1)->delayed = false;
         rig_pass_ms(&g, 2 * LATER_MS);
-        assert_true(has("a.service", BAD));
+        assert_true(rig_has_content(&g, "a.service", BAD));
         assert_int_equal(state_of(job), FAILED);
 }
 
@@ -279,7 +278,7 @@ static void what_was_down_stays_with_the_new_file(void **state) {
         uint64_t job = replace("a.service", BAD);
         rig_pass_ms(&g, LATER_MS);
         assert_int_equal(state_of(job), FAILED);
-        assert_true(has("a.service", BAD));
+        assert_true(rig_has_content(&g, "a.service", BAD));
 }
 
 static void what_has_failed_already_stays_with_the_new_file(void **state) {
@@ -288,7 +287,7 @@ static void what_has_failed_already_stays_with_the_new_file(void **state) {
         g.bad = hash_of(BAD, strlen(BAD));
         (void) replace("a.service", BAD);
         rig_pass_ms(&g, LATER_MS);
-        assert_true(has("a.service", BAD));
+        assert_true(rig_has_content(&g, "a.service", BAD));
 }
 
 static void what_starts_keeps_the_new_file_also_when_it_fails_later(void **state) {
@@ -300,7 +299,7 @@ static void what_starts_keeps_the_new_file_also_when_it_fails_later(void **state
                         rig_unit_on(&g, rig_host_of(&g, "a.service"), "a.service"),
                         ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, ARGOSY__OUTCOME__KIND__NONE);
         rig_pass_ms(&g, LATER_MS);
-        assert_true(has("a.service", OTHER));
+        assert_true(rig_has_content(&g, "a.service", OTHER));
 }
 
 // One of them is where it would do.
@@ -317,14 +316,14 @@ static void instances_go_together_with_their_template(void **state) {
         uint64_t job = replace_all(files, ELEMENTSOF(files), (char **) names, ELEMENTSOF(names));
         rig_pass_ms(&g, LATER_MS);
         for (size_t i = 0; i < N_INSTANCES; i++) {
-                assert_true(has(names[i], SERVICE));
+                assert_true(rig_has_content(&g, names[i], SERVICE));
                 assert_up(names[i]);
                 n_well += rig_record(&g, names[i])->extra->trial->along;
         }
         assert_true(n_well >= 1 && n_well < N_INSTANCES);
         assert_true(rig_record(&g, names[0])->extra->trial->along);
-        assert_true(has("web@.service", SERVICE));
-        assert_true(has("alone.service", OTHER)); // that is nobody else's business
+        assert_true(rig_has_content(&g, "web@.service", SERVICE));
+        assert_true(rig_has_content(&g, "alone.service", OTHER)); // that is nobody else's business
         assert_int_equal(state_of(job), FAILED);
 }
 
@@ -333,7 +332,7 @@ static void a_job_that_went_back_leaves_nothing_to_undo(void **state) {
         uint64_t job = replace("a.service", BAD);
         rig_pass_ms(&g, LATER_MS);
         assert_int_equal(rig_undo(&g, (RigUndo){job})->status, EOPNOTSUPP);
-        assert_true(has("a.service", SERVICE));
+        assert_true(rig_has_content(&g, "a.service", SERVICE));
 }
 
 static void forget_content(const char *content) {
@@ -359,7 +358,7 @@ static void who_waits_is_told_if_it_cannot_be_taken_back(void **state) {
         assert_true(a->final);
         assert_int_equal(rig_last(a)->progress->done[0]->status, EIO);
         assert_false(rig_last(a)->progress->done[0]->reverted);
-        assert_true(has("a.service", BAD));
+        assert_true(rig_has_content(&g, "a.service", BAD));
         assert_int_equal(state_of(job), FAILED);
 }
 
@@ -373,7 +372,7 @@ static void the_next_leader_goes_on(void **state) {
                 rig_host(&g, h)->lazy = false;
         rig_elect(&g);
         rig_pass_ms(&g, LATER_MS);
-        assert_true(has("a.service", SERVICE));
+        assert_true(rig_has_content(&g, "a.service", SERVICE));
         assert_up("a.service");
         assert_int_equal(state_of(job), FAILED);
 }

@@ -108,7 +108,3 @@ static inline unsigned watch(const RigAnswer *a) {
         return most;
 }
 
-static inline bool record_is(const char *name, const char *content) {
-        return memcmp(rig_record(&g, name)->spec.data, hash_of(content, strlen(content)).bytes, HASH_SIZE) ==
-               0;
-}

@@ -215,7 +215,7 @@ static void who_runs_without_what_it_needs_stays(void **state) {
 // ------------------------------------------------------------------------------------------------ trouble
 
 // Both move with one entry, and what the other one needs fails where it went.
-static void who_waits_where_it_went_for_what_has_failed_ends_it(void **state) {
+static void when_what_one_waits_for_fails_where_both_went_nothing_more_is_moved(void **state) {
         static const char db[] = SERVICE "[X-Argosy]\nMachineMetadata=disk=ssd\n";
 
         (void) rig_label(&g, "n1", "disk", "ssd");
@@ -422,7 +422,7 @@ RUN_TESTS(
         T(who_never_leaves_a_lost_node_stays_too),
         T(a_unit_that_is_down_is_left_alone_and_takes_up_the_budget),
         T(who_runs_without_what_it_needs_stays),
-        T(who_waits_where_it_went_for_what_has_failed_ends_it),
+        T(when_what_one_waits_for_fails_where_both_went_nothing_more_is_moved),
         T(when_one_fails_where_it_went_nothing_more_is_moved),
         T(each_has_to_be_well_for_a_while_before_the_next),
         T(a_host_that_has_not_told_everything_proves_nothing),

@@ -30,13 +30,6 @@ static void ask_start(const char *name, const char *content) {
         (void) rig_change_with(&g, ARGOSY__VERB__VERB_START, name, content, true, (const uint8_t *) id);
 }
 
-static bool has_content(const char *name, const char *content) {
-        const Argosy__UnitRecord *record = rig_record(&g, name);
-        Hash hash = hash_of(content, strlen(content));
-
-        return record && memcmp(record->spec.data, &hash, HASH_SIZE) == 0;
-}
-
 static const Argosy__Response__UnitResult *result_of(const Argosy__Response *r, const char *name) {
         for (size_t i = 0; i < r->change->n_units; i++)
                 if (streq(r->change->units[i]->name, name))
@@ -60,7 +53,7 @@ static void a_newer_change_is_not_overwritten(void **state) {
         uint64_t job = start("a.service", TWO);
         const Argosy__Response *r = undo_behind(job, "a.service", THREE);
         rig_pass_ms(&g, 20000);
-        assert_true(has_content("a.service", THREE));
+        assert_true(rig_has_content(&g, "a.service", THREE));
         assert_int_equal(r->status, EEXIST);
         assert_non_null(strstr(r->message, "was changed since by job"));
         assert_null(cluster_state_find_rollout(g.state, "a.service"));
@@ -95,7 +88,7 @@ static void a_content_that_is_erased_meanwhile_is_not_read(void **state) {
         const Argosy__Response *r = rig_last(a);
         assert_int_equal(r->status, EEXIST);
         assert_non_null(strstr(r->message, "had a file before that is not kept any more"));
-        assert_true(has_content("a.service", TWO));
+        assert_true(rig_has_content(&g, "a.service", TWO));
 }
 
 // --------------------------------------------------------------------------------------- in several entries
@@ -139,7 +132,7 @@ static size_t count(const char *content) {
         size_t n = 0;
 
         for (size_t i = 0; i < MANY; i++)
-                n += has_content(names[i], content);
+                n += rig_has_content(&g, names[i], content);
         return n;
 }
 
@@ -176,7 +169,7 @@ static void assert_left(const Argosy__Response *r, uint64_t job, size_t n_left) 
         Argosy__JobRecord *record;
 
         assert_int_equal(r->status, 0);
-        assert_true(has_content("w@599.service", THREE));
+        assert_true(rig_has_content(&g, "w@599.service", THREE));
         assert_int_equal(count(ONE), MANY - n_left);
         assert_int_equal(last->status, ESTALE);
         assert_non_null(strstr(last->message, "was changed since by job"));
@@ -213,7 +206,7 @@ static void check_erased(bool force) {
         assert_int_equal(last->status, ENODATA);
         assert_string_equal(last->message, "the file that it had before is not kept any more");
         assert_int_equal(count(ONE), MANY - 1);
-        assert_true(has_content("w@599.service", TWO));
+        assert_true(rig_has_content(&g, "w@599.service", TWO));
         rig_pass_ms(&g, 20000);
         assert_string_equal(rig_show_job(&g, job + 2)->state, "failed");
         assert_int_equal(rig_show_job(&g, job + 2)->failed, 1);
@@ -255,7 +248,7 @@ static void check_between_leaders(bool force) {
         (void) start("w@599.service", THREE);
         const Argosy__Response *r = rig_undo(&g, (RigUndo){job, .force = force, .id = 4711});
         assert_int_equal(r->job, job + 1);
-        assert_true(has_content("w@0.service", THREE));
+        assert_true(rig_has_content(&g, "w@0.service", THREE));
         assert_int_equal(result_of(r, "w@0.service")->status, 0);
         assert_non_null(strstr(result_of(r, "w@0.service")->message, "changed it again since"));
         assert_left(r, job + 1, 2);
@@ -277,7 +270,7 @@ static void what_was_to_be_left_fails_nothing(void **state) {
         ask_start("w@599.service", THREE);
         go_on();
         assert_int_equal(result_of(rig_last(a), "w@599.service")->status, 0);
-        assert_true(has_content("w@599.service", THREE));
+        assert_true(rig_has_content(&g, "w@599.service", THREE));
         rig_pass_ms(&g, 20000);
         assert_string_equal(rig_show_job(&g, job + 1)->state, "done");
 }
@@ -295,7 +288,7 @@ static void what_changes_between_two_looks_is_not_overwritten(void **state) {
         rig_settle(&g);
         assert_int_equal(rig_last(a)->status, EEXIST);
         assert_non_null(strstr(rig_last(a)->message, "w@0.service was changed since by job"));
-        assert_true(has_content("w@0.service", THREE));
+        assert_true(rig_has_content(&g, "w@0.service", THREE));
         assert_null(cluster_state_find_rollout(g.state, "w@.service"));
 
         assert_int_equal(rig_undo(&g, (RigUndo){rig_last_job(&g)})->status, 0); // of that change
@@ -314,7 +307,7 @@ static void a_revision_binds_each_part(void **state) {
         ask_start("w@599.service", TWO); // which is no other content
         go_on();
         assert_int_equal(result_of(rig_last(a), "w@599.service")->status, ESTALE);
-        assert_true(has_content("w@599.service", TWO));
+        assert_true(rig_has_content(&g, "w@599.service", TWO));
         assert_int_equal(count(ONE), MANY - 1);
         rig_pass_ms(&g, 20000);
         assert_string_equal(rig_show_job(&g, job + 1)->state, "failed");

@@ -5,6 +5,7 @@ knew before, nobody ever tells others an address that means somebody else, and w
 
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from pathlib import Path
 
 from lib import KEPT, Cluster, Failure, eventually, main, stays
 
@@ -61,6 +62,7 @@ def other_network(c, go_on=False):
             node.run("systemctl start argosyd.socket argosyd")
         for node in c.nodes:
             eventually(lambda: addresses(c, node) == {other.name: other.address for other in c.nodes})
+            eventually(lambda: not remembers_elsewhere(c, node), what=f"{node.name} has written where all are")
         c.wait_online()
 
 
@@ -68,6 +70,13 @@ def addresses(c, on):
     """Where the members are, as that node knows it with a leader."""
     status = c.status(on)
     return {member["name"]: member["address"] for member in status["members"]} if status["leader"] else None
+
+
+def remembers_elsewhere(c, node):
+    """Whether its peers file, from which it finds the others without a leader, has an address of a test before. A follower writes
+    a change when it has applied it, which is later than what the leader says."""
+    peers = Path(f"/proc/{node.init_pid()}/root/var/lib/argosy/peers").read_bytes()
+    return any(elsewhere(other).encode() in peers for other in c.nodes)
 
 
 def everybody_knows(c, where):

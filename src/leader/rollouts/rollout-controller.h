@@ -32,8 +32,8 @@ int rollout_controller_plan_as(Leader *l, PendingRequest *t, BatchBuilder *b,
                                const Argosy__Request__Rollout *m);
 // One that is under way ends where it is. 0; ROLLOUT_IN_CYCLE: it cannot, as the new content of a unit on
 // every node would close a cycle of order, and goes back; -EBUSY: in the next batch; -ENOMEM.
-int rollout_controller_stop(Leader *l, BatchBuilder *b, Dependencies *planned,
-                            const Argosy__RolloutRecord *r, const char *reason);
+int rollout_stop(Leader *l, BatchBuilder *b, Dependencies *planned, const Argosy__RolloutRecord *r,
+                 const char *reason);
 // What a client that waits for a rollout is told: progress, or the end.
 void rollout_wait_judge(Leader *l, PendingRequest *t);
 // One word about the rollout that this record is about, and a sentence; NULL, false: there is none.

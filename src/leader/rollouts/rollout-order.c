@@ -5,7 +5,7 @@
 //
 //      the turn of a unit, or the end of that of a global one -> orders/ordering.c -> 0, or the words
 //
-// What becomes of the rollout then, rollout-controller.c says. Fails with -ENOMEM alone.
+// What becomes of the rollout then, rollout-end.c says. Fails with -ENOMEM alone.
 
 #include "rollout-order.h"
 

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// What the files about rollouts share: rollout-controller.c (tables and steps), rollout-view.c (what
-// rollout-policy.c is to judge) and rollout-requests.c (who asks for one, or how it is).
+// What the files about rollouts share: rollout-controller.c (tables and steps), rollout-turns.c (who gets
+// the content), rollout-end.c (how one ends, and turns back), rollout-view.c (what rollout-policy.c is to
+// judge) and rollout-requests.c (who asks for one, or how it is).
 
 #include "batch-builder.h"
+#include "dependencies.h"
 #include "leader-core.h"
 #include "rollout-policy.h"
+#include "scheduler.h"
 #include "tables.h"
 
 enum { ROLLOUT_REASON_SIZE = 256 };
@@ -29,10 +32,39 @@ static inline bool field_equal(const ProtobufCBinaryData *a, const ProtobufCBina
 
 // rollout-controller.c
 Rollout *rollout_find(const Leader *l, const char *name); // that is under way, or NULL
+
+// rollout-turns.c
+// Gives the nodes their turn, in one record, with all there that share networks which change. 0 or a
+// negative errno, as all of these.
+int rollout_change_nodes(Leader *l, BatchBuilder *b, Rollout *o, const Argosy__RolloutRecord *r,
+                         const Unit *u, const size_t *chosen, size_t n_chosen);
+// Changes units in the order of names, as many as may have their turn now, or as one entry takes. A unit
+// that is held back is judged again with the next look, which comes when something of the group, or of what
+// goes down with it, has changed.
+int rollout_change_units(Leader *l, BatchBuilder *b, Dependencies *planned, Rollout *o,
+                         const Argosy__RolloutRecord *r, const RolloutView *rules, RolloutSums sums,
+                         Scheduler **scheduler);
+
+// rollout-end.c
+// Whether units that run get nothing new but files, for which they are not restarted (FileChange=).
+bool rollout_changes_in_place(const SpecEntry *now, SpecEntry *next);
+// BATCH_BUMP_SECRETS, or 0: what goes back keeps the versions that it has, and so does what is not
+// restarted.
+unsigned rollout_secrets_bump(const UnitEntry *e, const Argosy__RolloutRecord *r, SpecEntry *spec);
 // The template's own record, if there is one, takes the content too. 0, -EBUSY: in the next batch, -ENOMEM.
 int rollout_put_template(Leader *l, BatchBuilder *b, const char *name, const ProtobufCBinaryData *spec);
 // From here on it goes back, or ends where it is if there is nothing to go back to. As above.
 int rollout_turn_back(Leader *l, BatchBuilder *b, const Argosy__RolloutRecord *r, const char *reason);
+// The same for that unit, on that node (NULL: on none); `unit` NULL: `why` says of which.
+int rollout_fail(Leader *l, BatchBuilder *b, const Argosy__RolloutRecord *r, const char *unit, const Node *n,
+                 const char *why);
+// With that content a unit would come after itself.
+int rollout_end_in_cycle(Leader *l, BatchBuilder *b, Dependencies *planned, const Argosy__RolloutRecord *r,
+                         const char *why);
+// It is done, or was taken back. `sums`: of its units.
+int rollout_finish(Leader *l, BatchBuilder *b, const Argosy__RolloutRecord *r, const RolloutSums *sums);
+// The unit that it was about is gone. (Of a template it may have been the last one, and that is well.)
+int rollout_end_without_unit(BatchBuilder *b, const Argosy__RolloutRecord *r);
 
 // rollout-view.c
 // A global unit on one node, where it is wanted; and the rules for all of these.

@@ -419,7 +419,7 @@ static int stop_rollout(CancelWork *w, const CancelJob *job, Decision *d) {
 
         if (!reason)
                 return -ENOMEM;
-        k = rollout_controller_stop(w->leader, &d->batch, &d->planned, r, reason);
+        k = rollout_stop(w->leader, &d->batch, &d->planned, r, reason);
         if (k == ROLLOUT_IN_CYCLE)
                 return say(w, r->name, false,
                            "its order would go in a cycle with the new content: all goes back");

@@ -65,7 +65,8 @@ typedef struct TermTable {
         void (*begin)(Leader *l);
         void (*on_applied)(Leader *l);
         void (*on_time)(Leader *l);
-        size_t due_us;     // where in Leader its deadline is; 0: it has none, or next_deadline() says it
+        size_t due_us;     // where in Leader its deadline is, which ends with the term; 0: it has none, or
+                           // next_deadline() says it
         bool later;        // that one counts only as long as it is to come
         unsigned sets_due; // then: of LeaderDue; and it has no deadline any more
         uint64_t (*next_deadline)(const Leader *l);

@@ -691,7 +691,7 @@ void session_on_reports(Leader *l, Host *h, const Argosy__ToVoter__Reports *repo
 }
 
 void sessions_retire(Leader *l) {
-        l->barriers_pause_us = l->leases_due_us = 0;
+        l->leases_due_us = 0;
         map_foreach (slot, &l->hosts) {
                 Host *h = slot->value;
 

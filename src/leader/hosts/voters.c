@@ -75,7 +75,6 @@ void voters_retire(Leader *l) {
         Voters *v = l->voters;
 
         v->opening = 0;
-        l->voters_pause_us = l->voters_wait_us = 0;
         v->next = (MembershipStep){};
         v->blocked = false;
 }

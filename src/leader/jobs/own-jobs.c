@@ -419,5 +419,4 @@ void own_jobs_retire(Leader *l) {
         l->own_moves = NULL;
         l->own_moves_allocated = 0;
         l->own_leads = l->own_leads_flying = false;
-        l->own_leads_due_us = 0;
 }

@@ -188,7 +188,6 @@ void host_marks_retire(Leader *l) {
         map_foreach (slot, &l->hosts)
                 host_forget_marks(slot->value);
         l->n_hosts = (HostCounts){};
-        l->host_news_due_us = 0; // nobody is to be told
         list_init(&l->lost_hosts);
         list_init(&l->pending_records_due);
         list_init(&l->pending_records_flying);

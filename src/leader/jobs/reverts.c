@@ -52,9 +52,8 @@ typedef struct Reverts {
         OpenJob *job;
         FailedTemplate *templates;
         size_t n_templates, allocated;
-        NetworkChange *networks;     // that come back with what has failed, one for each such content
+        NetworkChange networks;      // that come back with what has failed, each once
         const JobItem *network_item; // the first of those
-        size_t n_networks, networks_allocated;
         bool full; // the entry takes no more units
 } Reverts;
 
@@ -100,9 +99,7 @@ static void reverts_done(Reverts *r) {
         while (r->n_templates > 0)
                 free(r->templates[--r->n_templates].name);
         free(r->templates);
-        while (r->n_networks > 0)
-                network_change_done(&r->networks[--r->n_networks]);
-        free(r->networks);
+        network_change_done(&r->networks);
 }
 
 // ------------------------------------------------------------------------------------------- what goes back
@@ -130,16 +127,15 @@ static int note_networks(Reverts *r, const Argosy__JobUnits *group, const char *
         NetworkChange change;
         int k;
 
-        if (!former || ARRAY_GROW(r->networks, r->networks_allocated, r->n_networks + 1) < 0)
-                return former ? -ENOMEM : 0;
+        if (!former)
+                return 0;
         k = network_change_of(name, e->spec->content, e->spec->len, former->content, former->len, &change);
-        if (k < 0 || change.n == 0) {
-                network_change_done(&change);
-                return k;
-        }
-        r->network_item = r->network_item ?: item;
-        r->networks[r->n_networks++] = change;
-        return 0;
+        for (size_t i = 0; i < change.n && k == 0; i++)
+                k = network_change_add_once(&r->networks, &change.list[i]);
+        if (r->networks.n > 0)
+                r->network_item = r->network_item ?: item;
+        network_change_done(&change);
+        return k;
 }
 
 static int collect_networks(Reverts *r, const Argosy__JobRecord *record) {
@@ -152,10 +148,7 @@ static int collect_networks(Reverts *r, const Argosy__JobRecord *record) {
 }
 
 static bool shares_networks(const Reverts *r, const UnitEntry *e) {
-        for (size_t i = 0; i < r->n_networks; i++)
-                if (network_change_concerns(&r->networks[i], e->spec))
-                        return true;
-        return false;
+        return network_change_concerns(&r->networks, e->spec);
 }
 
 typedef struct Why {

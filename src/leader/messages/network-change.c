@@ -28,6 +28,13 @@ int network_change_add(NetworkChange *c, const char *file, const UnitPart *part)
         return 0;
 }
 
+int network_change_add_once(NetworkChange *c, const ChangedNetwork *w) {
+        for (size_t i = 0; i < c->n; i++)
+                if (streq(c->list[i].file, w->file) && hash_equal(&c->list[i].of, &w->of))
+                        return 0;
+        return network_change_add(c, w->file, &w->part);
+}
+
 static int add(const char *file, const UnitPart *part, void *userdata) {
         return network_change_add(userdata, file, part);
 }

@@ -40,6 +40,8 @@ int network_change_each_named(const char *names, const void *content, size_t len
                               void *userdata) _warn_unused_;
 // One more; its lines live as long. 0 or -ENOMEM.
 int network_change_add(NetworkChange *c, const char *file, const UnitPart *part) _warn_unused_;
+// The same of what changes with another content, unless that file with those lines is there.
+int network_change_add_once(NetworkChange *c, const ChangedNetwork *w) _warn_unused_;
 void network_change_done(NetworkChange *c);
 // Whether a unit with this content gets another one by that.
 bool network_change_concerns(const NetworkChange *c, const SpecEntry *spec);

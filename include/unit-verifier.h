@@ -21,7 +21,8 @@ typedef struct UnitVerifier UnitVerifier;
 enum {
         UNIT_VERIFIER_FILES_MAX = HELPER_VERIFY_FILES,
         UNIT_VERIFIER_BYTES_MAX = 768 * 1024, // of contents in one question: they are hashed on the loop
-        UNIT_VERIFIER_WAITING_MAX = 1024,     // that ask at a time
+        UNIT_VERIFIER_WAITING_MAX = 1024,     // that ask at a time, with a limit
+        UNIT_VERIFIER_NO_LIMIT = 0,           // `patience_ms`: for as long as those before it take
 };
 
 typedef struct UnitVerdict { // borrowed
@@ -40,7 +41,8 @@ typedef void UnitVerified(int error, const UnitVerdict *verdict, void *userdata)
 // `command` as in HelperConfig; not copied.
 int unit_verifier_new(uv_loop_t *loop, const char *const *command, UnitVerifier **ret);
 // `done` fires once, from the loop, never before return, unless the question is cancelled. Files are copied.
-// -EBUSY: too many ask; -E2BIG: too much at once; -ENOMEM. *ret: for unit_verifier_cancel(), never 0.
+// Without a limit it fires all the same: the helper has one for each question. -EBUSY: too many ask; -E2BIG:
+// too much at once; -ENOMEM. *ret: for unit_verifier_cancel(), never 0.
 int unit_verifier_ask(UnitVerifier *v, const UnitAnalysisFile *files, size_t n, bool user,
                       unsigned patience_ms, UnitVerified *done, void *userdata, uint64_t *ret);
 // Asks for podman's version alone; UnitVerdict.n is 0 then. -ENOENT: there is no generator. -EALREADY:

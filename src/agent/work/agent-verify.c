@@ -10,9 +10,10 @@
 //   plan: fetch, of a container's content -> the same helper makes the unit of it, and asks systemd about
 // that -> kept until it is written
 //
-// Without a unit nothing can be written: no answer is an error, which is tried again. What the generator
-// refuses another node's may take; it is looked at again with the next request, and when this host has
-// another podman, since that is an Attach (agent-podman.h).
+// Without a unit nothing can be written. So the answer is waited for, however many containers come to this
+// host at once, each of which takes podman a moment; no answer is an error, which is tried again. What the
+// generator refuses another node's may take; it is looked at again with the next request, and when this host
+// has another podman, since that is an Attach (agent-podman.h).
 
 #include "agent-verify.h"
 
@@ -190,8 +191,9 @@ static int ask(AgentUnit *u, bool makes) {
         call->content = u->work->spec->hash;
         list_init(&call->link);
         r = unit_verifier_ask(node->agent->verifier, &file, 1,
-                              node->agent->user || agent_node_is_users(node), AGENT_VERIFY_MS, on_verified,
-                              call, &call->question);
+                              node->agent->user || agent_node_is_users(node),
+                              makes ? UNIT_VERIFIER_NO_LIMIT : AGENT_VERIFY_MS, on_verified, call,
+                              &call->question);
         if (r < 0)
                 free(call);
         else

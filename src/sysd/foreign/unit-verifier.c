@@ -4,9 +4,10 @@
 //      remembered -> done
 //
 // One question is with the helper at a time, and the next is the one whose asker gives up first: a
-// deployment, which waits for seconds, does not stand behind all that somebody verifies. The helper is
-// started with the first and ends when it idles. One that hangs is ended by its link after HELPER_MS; a
-// question waits no longer than its limit, and the next has a new helper.
+// deployment, which waits for seconds, does not stand behind all that somebody verifies. Those that wait
+// without a limit are asked in the order in which they came, every second one if others wait, too. The
+// helper is started with the first and ends when it idles. One that hangs is ended by its link after
+// HELPER_MS; a question waits no longer than its limit, and the next has a new helper.
 //
 // Instances of a template that have its content ask the same question, unless the answer is about lines that
 // depend on the instance: then each is asked for by itself.
@@ -17,6 +18,7 @@
 #include <sys/stat.h>
 
 #include "clock.h"
+#include "deadline-heap.h"
 #include "helper-link.h"
 #include "list.h"
 #include "map.h"
@@ -42,9 +44,10 @@ typedef struct Remembered {
 typedef struct Question {
         ListNode link;
         ListNode waiters;
-        uint64_t due_us; // of the first of these
+        uint64_t due_us; // of the first of these; 0: none of them has a limit
         size_t n;
         bool user, answered;
+        bool shared; // in UnitVerifier.shared
         int error;
         UnitAnalysisFile *files; // copies
         Hash *keys;              // of the files
@@ -55,7 +58,8 @@ typedef struct Question {
 typedef struct Waiter {
         ListNode link; // in Question.waiters
         ListNode all;  // in UnitVerifier.waiters
-        uint64_t number, due_us;
+        uint64_t number;
+        Deadline limit; // not waiting: none
         char *name; // of the only file: perhaps another instance than the question's
         Question *question;
         UnitVerified *done;
@@ -70,7 +74,10 @@ struct UnitVerifier {
         HelperLink *link; // NULL: no helper
         Question *asked;  // that is with it
         ListNode queue, answered, waiters;
-        size_t n_waiters;
+        ListNode patient;    // questions that wait without a limit
+        bool patient_next;   // the next one is one of these
+        Map shared;          // questions about one file without an answer, by its key
+        DeadlineHeap limits; // Waiter.limit
         uint64_t last_number, armed_us; // armed_us: boot time of `limit`; 0: it is not set
         Map remembered; // Remembered by key
         ListNode used;
@@ -236,6 +243,17 @@ static int question_new(const UnitAnalysisFile *files, size_t n, bool user, Ques
         return 0;
 }
 
+// Others that ask the same wait for its answer. Without memory they ask by themselves.
+static void share_question(UnitVerifier *v, Question *q) {
+        q->shared = q->n == 1 && map_add(&v->shared, q->keys, sizeof(*q->keys), q) == 0;
+}
+
+static void unshare_question(UnitVerifier *v, Question *q) {
+        if (q->shared)
+                map_take(&v->shared, q->keys, sizeof(*q->keys));
+        q->shared = false;
+}
+
 // Its waiters are told in the drain.
 static void answer(UnitVerifier *v, Question *q, int error) {
         q->answered = true;
@@ -244,6 +262,7 @@ static void answer(UnitVerifier *v, Question *q, int error) {
                 v->generator_inode = 0; // it is asked again
         if (v->asked == q)
                 v->asked = NULL;
+        unshare_question(v, q);
         list_unlink(&q->link);
         list_append(&v->answered, &q->link);
         drain_mark(&v->drain);
@@ -262,12 +281,16 @@ static bool recall_all(UnitVerifier *v, Question *q) {
         return true;
 }
 
-// Its place in the queue, also if it has one.
+// Its place in the queue, also if it has one. due_us 0: it has no limit.
 static void enqueue(UnitVerifier *v, Question *q, uint64_t due_us) {
         ListNode *at;
 
         list_unlink(&q->link);
         q->due_us = due_us;
+        if (due_us == 0) {
+                list_append(&v->patient, &q->link);
+                return;
+        }
         for (at = v->queue.prev; at != &v->queue && CONTAINER_OF(at, Question, link)->due_us > due_us;)
                 at = at->prev;
         list_insert_before(at->next, &q->link);
@@ -275,17 +298,12 @@ static void enqueue(UnitVerifier *v, Question *q, uint64_t due_us) {
 
 // One about the same content, that has no answer yet.
 static Question *find_alike(const UnitVerifier *v, const Question *q) {
-        if (q->n != 1)
-                return NULL;
-        if (v->asked && v->asked->n == 1 && hash_equal(v->asked->keys, q->keys))
-                return v->asked;
-        list_foreach (i, &v->queue) {
-                Question *other = CONTAINER_OF(i, Question, link);
+        return q->n == 1 ? map_find(&v->shared, q->keys, sizeof(*q->keys)) : NULL;
+}
 
-                if (other->n == 1 && hash_equal(other->keys, q->keys))
-                        return other;
-        }
-        return NULL;
+// It is wanted sooner now than by all who asked before.
+static bool is_hastened(const UnitVerifier *v, const Question *q, uint64_t due_us) {
+        return q != v->asked && due_us > 0 && (q->due_us == 0 || due_us < q->due_us);
 }
 
 // ------------------------------------------------------------------------------------------------ waiters
@@ -293,7 +311,7 @@ static Question *find_alike(const UnitVerifier *v, const Question *q) {
 static void waiter_free(UnitVerifier *v, Waiter *w) {
         list_unlink(&w->link);
         list_unlink(&w->all);
-        v->n_waiters--;
+        deadline_heap_clear(&v->limits, &w->limit);
         free(w->name);
         free(w);
 }
@@ -303,39 +321,24 @@ static void arm(UnitVerifier *v);
 static void on_over(void *userdata) {
         UnitVerifier *v = userdata;
         uint64_t now = clock_boot_us();
-        ListNode over = LIST_INIT(over);
+        Deadline *over;
 
-        list_foreach_safe (i, &v->waiters) {
-                Waiter *w = CONTAINER_OF(i, Waiter, all);
-
-                if (w->due_us > now)
-                        continue;
-                list_unlink(&w->link); // its question is answered for others, or for nobody
-                list_unlink(&w->all);
-                list_append(&over, &w->all);
-        }
-        while (!list_is_empty(&over)) {
-                Waiter *w = CONTAINER_OF(over.next, Waiter, all);
+        while ((over = deadline_heap_pop(&v->limits, now))) {
+                Waiter *w = CONTAINER_OF(over, Waiter, limit);
                 UnitVerified *done = w->done;
                 void *data = w->userdata;
 
-                waiter_free(v, w);
+                waiter_free(v, w); // its question is answered for others, or for nobody
                 done(-ETIMEDOUT, &(UnitVerdict){.systemd = "", .podman = ""}, data);
         }
         arm(v);
 }
 
 static void arm(UnitVerifier *v) {
-        uint64_t due = 0, now = clock_boot_us();
+        uint64_t due = deadline_heap_next(&v->limits), now = clock_boot_us();
 
         if (v->closing)
                 return;
-        list_foreach (i, &v->waiters) {
-                const Waiter *w = CONTAINER_OF(i, Waiter, all);
-
-                if (due == 0 || w->due_us < due)
-                        due = w->due_us;
-        }
         v->armed_us = due;
         if (due == 0)
                 time_limit_stop(&v->limit);
@@ -343,26 +346,26 @@ static void arm(UnitVerifier *v) {
                 time_limit_start(&v->limit, due > now ? (due - now) / USEC_PER_MSEC + 1 : 1, on_over);
 }
 
-static int wait_for(UnitVerifier *v, Question *q, const char *name, unsigned patience_ms, UnitVerified *done,
+static int wait_for(UnitVerifier *v, Question *q, const char *name, uint64_t due_us, UnitVerified *done,
                     void *userdata, uint64_t *ret) {
         Waiter *w = calloc(1, sizeof(*w));
+        int r;
 
         if (!w)
                 return -ENOMEM;
         *w = (Waiter){.number = ++v->last_number,
-                      .due_us = clock_boot_us() + patience_ms * USEC_PER_MSEC,
                       .name = strdup(name),
                       .question = q,
                       .done = done,
                       .userdata = userdata};
-        if (!w->name) {
-                free(w);
-                return -ENOMEM;
-        }
         list_append(&q->waiters, &w->link);
         list_append(&v->waiters, &w->all);
-        v->n_waiters++;
-        if (v->armed_us == 0 || w->due_us < v->armed_us)
+        r = !w->name ? -ENOMEM : due_us > 0 ? deadline_heap_set(&v->limits, &w->limit, due_us) : 0;
+        if (r < 0) {
+                waiter_free(v, w);
+                return r;
+        }
+        if (due_us > 0 && (v->armed_us == 0 || due_us < v->armed_us))
                 arm(v);
         *ret = w->number;
         return 0;
@@ -383,7 +386,7 @@ static bool ask_by_itself(UnitVerifier *v, const Question *q, Waiter *w) {
         list_unlink(&w->link);
         list_append(&own->waiters, &w->link);
         w->question = own;
-        enqueue(v, own, w->due_us);
+        enqueue(v, own, w->limit.place > 0 ? w->limit.at_us : 0);
         return true;
 }
 
@@ -425,6 +428,8 @@ static void verifier_free(UnitVerifier *v) {
 
         forget_all(v);
         map_done(&v->remembered);
+        map_done(&v->shared);
+        deadline_heap_done(&v->limits);
         free(v->systemd);
         free(v->podman);
         free(v);
@@ -542,17 +547,31 @@ static int send_question(UnitVerifier *v, const Question *q) {
         return helper_link_send(v->link, &request);
 }
 
-// The first of the queue goes to the helper; one that nobody waits for any more does not.
+// Taken out of its queue; NULL: nothing is asked.
+static Question *take_next(UnitVerifier *v) {
+        ListNode *from = list_is_empty(&v->patient) || (!v->patient_next && !list_is_empty(&v->queue))
+                                 ? &v->queue
+                                 : &v->patient;
+        Question *q = list_is_empty(from) ? NULL : CONTAINER_OF(from->next, Question, link);
+
+        if (q)
+                list_unlink(&q->link);
+        v->patient_next = from == &v->queue;
+        return q;
+}
+
+// The next one goes to the helper; one that nobody waits for any more does not.
 static void go_on(UnitVerifier *v) {
-        while (!v->asked && !list_is_empty(&v->queue)) {
-                Question *q = CONTAINER_OF(v->queue.next, Question, link);
+        Question *q;
+
+        while (!v->asked && (q = take_next(v))) {
                 int r;
 
                 if (list_is_empty(&q->waiters)) {
+                        unshare_question(v, q);
                         question_free(q);
                         continue;
                 }
-                list_unlink(&q->link);
                 r = v->link ? 0 : start_helper(v);
                 if (r == 0)
                         r = send_question(v, q);
@@ -568,26 +587,28 @@ static void go_on(UnitVerifier *v) {
 static int ask(UnitVerifier *v, const UnitAnalysisFile *files, size_t n, bool user, unsigned patience_ms,
                UnitVerified *done, void *userdata, uint64_t *ret) {
         _cleanup_(question_freep) Question *q = NULL;
-        uint64_t due_us = clock_boot_us() + patience_ms * USEC_PER_MSEC;
+        uint64_t due_us = patience_ms > 0 ? clock_boot_us() + patience_ms * USEC_PER_MSEC : 0;
         Question *alike;
         int r;
 
-        if (v->n_waiters >= UNIT_VERIFIER_WAITING_MAX)
+        if (due_us > 0 && v->limits.n >= UNIT_VERIFIER_WAITING_MAX)
                 return -EBUSY;
         r = question_new(files, n, user, &q);
         if (r < 0)
                 return r;
         look_at_systemd(v);
         alike = find_alike(v, q);
-        r = wait_for(v, alike ?: q, n > 0 ? files[0].name : "", patience_ms, done, userdata, ret);
-        if (r >= 0 && alike && alike != v->asked && due_us < alike->due_us)
+        r = wait_for(v, alike ?: q, n > 0 ? files[0].name : "", due_us, done, userdata, ret);
+        if (r >= 0 && alike && is_hastened(v, alike, due_us))
                 enqueue(v, alike, due_us);
         if (r < 0 || alike)
                 return r;
-        if (recall_all(v, q))
+        if (recall_all(v, q)) {
                 answer(v, q, 0);
-        else
+        } else {
+                share_question(v, q);
                 enqueue(v, q, due_us);
+        }
         TAKE_PTR(q);
         drain_mark(&v->drain);
         return 0;
@@ -646,6 +667,7 @@ int unit_verifier_new(uv_loop_t *loop, const char *const *command, UnitVerifier 
                 return -ENOMEM;
         *v = (UnitVerifier){.loop = loop, .command = command, .n_open = 2};
         list_init(&v->queue);
+        list_init(&v->patient);
         list_init(&v->answered);
         list_init(&v->waiters);
         list_init(&v->used);
@@ -676,6 +698,8 @@ void unit_verifier_close(UnitVerifier *v, void (*closed)(void *userdata), void *
         question_free(TAKE_PTR(v->asked));
         while (!list_is_empty(&v->queue))
                 question_free(CONTAINER_OF(v->queue.next, Question, link));
+        while (!list_is_empty(&v->patient))
+                question_free(CONTAINER_OF(v->patient.next, Question, link));
         while (!list_is_empty(&v->answered))
                 question_free(CONTAINER_OF(v->answered.next, Question, link));
         drop_helper(v);

@@ -20,6 +20,7 @@
 
 typedef struct Asked {
         uint64_t number; // 0: nobody asks
+        unsigned patience_ms;
         char name[64];
         char content[256];
         UnitVerified *done;
@@ -45,7 +46,7 @@ int __wrap_unit_verifier_ask(UnitVerifier *v, const UnitAnalysisFile *files, siz
                              unsigned patience_ms, UnitVerified *done, void *userdata, uint64_t *ret) {
         assert_int_equal(n, 1);
         assert_false(user);
-        asked = (Asked){.number = ++n_asked, .done = done, .userdata = userdata};
+        asked = (Asked){.number = ++n_asked, .patience_ms = patience_ms, .done = done, .userdata = userdata};
         snprintf(asked.name, sizeof(asked.name), "%s", files[0].name);
         snprintf(asked.content, sizeof(asked.content), "%.*s", (int) files[0].len,
                  (const char *) files[0].content);
@@ -130,6 +131,7 @@ static void expect_old_to_run(uint64_t revision) {
 static void what_systemd_would_refuse_takes_nothing_down(void **state) {
         order_new(6);
         loop_until(asked.number > 0);
+        assert_int_equal(asked.patience_ms, 5000);
         assert_string_equal(asked.name, "web.service");
         assert_string_equal(asked.content, NEW);
         assert_true(pid1_is_active(pid1, "web.service"));
@@ -264,6 +266,7 @@ static void box_up(void) {
         order_box(BOX, 6);
         loop_until(asked.number > 0);
         assert_string_equal(asked.name, "box.service");
+        assert_int_equal(asked.patience_ms, UNIT_VERIFIER_NO_LIMIT); // others may have to be made before it
         answer_made(BOX, "/bin/box-1");
         loop_until(answered("box.service", 6) && pid1_is_active(pid1, "box.service"));
         assert_installed("/bin/box-1");

@@ -254,6 +254,57 @@ static void who_waits_less_is_asked_about_first(void **state) {
         close_verifier();
 }
 
+// Containers that come to a host are made one after the other, however many those are.
+static void who_waits_without_a_limit_is_asked_about_all_the_same(void **state) {
+        static Answer many[UNIT_VERIFIER_WAITING_MAX + 100];
+        Answer other;
+
+        open_verifier("answers");
+        for (size_t i = 0; i < ELEMENTSOF(many); i++) {
+                _cleanup_free_ char *content = str_printf("odd %zu", i);
+
+                (void) ask_for("a.service", content, UNIT_VERIFIER_NO_LIMIT, &many[i]);
+        }
+        (void) ask_for("b.service", "other", LONG_MS, &other);
+        for (size_t i = 0; i < ELEMENTSOF(many); i++) {
+                loop_until(many[i].n == 1);
+                assert_int_equal(many[i].error, 0);
+                assert_true(i == 0 || many[i].place > many[i - 1].place);
+        }
+        assert_int_equal(other.error, 0);
+        assert_true(other.n == 1 && other.place < many[1].place);
+        assert_int_equal(n_asked(), ELEMENTSOF(many) + 1);
+        close_verifier();
+}
+
+static void who_waits_without_a_limit_has_every_second_turn(void **state) {
+        Answer patient[2], others[3];
+
+        open_verifier("answers");
+        (void) ask_for("a.service", "one", UNIT_VERIFIER_NO_LIMIT, &patient[0]);
+        (void) ask_for("b.service", "two", UNIT_VERIFIER_NO_LIMIT, &patient[1]);
+        (void) ask_for("c.service", "three", LONG_MS, &others[0]);
+        (void) ask_for("d.service", "four", LONG_MS, &others[1]);
+        (void) ask_for("b.service", "two", LONG_MS, &others[2]); // the same question has a limit now
+        loop_until(patient[0].n && patient[1].n && others[0].n && others[1].n && others[2].n);
+        assert_true(others[0].place < patient[0].place && patient[0].place < others[1].place);
+        assert_true(others[1].place < patient[1].place);
+        assert_int_equal(n_asked(), 4);
+        close_verifier();
+}
+
+static void who_waits_without_a_limit_is_not_told_that_time_is_over(void **state) {
+        Answer a, b;
+
+        open_verifier("hangs");
+        ask_for("a.service", "x", UNIT_VERIFIER_NO_LIMIT, &a);
+        ask_for("a.service", "x", SHORT_MS, &b);
+        loop_until(b.n == 1);
+        assert_int_equal(b.error, -ETIMEDOUT);
+        assert_int_equal(a.n, 0);
+        close_verifier();
+}
+
 static void a_helper_that_dies_is_an_answer_and_the_next_is_asked(void **state) {
         Answer a, b;
 
@@ -306,6 +357,9 @@ int main(int argc, char **argv) {
                 T(who_hangs_holds_up_nobody_longer_than_he_waits),
                 T(a_shorter_patience_ends_first),
                 T(who_waits_less_is_asked_about_first),
+                T(who_waits_without_a_limit_is_asked_about_all_the_same),
+                T(who_waits_without_a_limit_has_every_second_turn),
+                T(who_waits_without_a_limit_is_not_told_that_time_is_over),
                 T(a_helper_that_dies_is_an_answer_and_the_next_is_asked),
                 T(who_has_cancelled_hears_nothing),
                 T(what_is_too_much_is_refused),

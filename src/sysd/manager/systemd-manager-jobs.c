@@ -196,6 +196,21 @@ static void apply_reset(SystemdManager *m, const Job *j) {
                 manager_apply(m, w, &reset);
 }
 
+// systemd has no such unit, so a stop or a reset has nothing to do. If the unit is believed to be there, its
+// signals were late or lost: it is asked for before the end of the job is told, or its owner, who sees it
+// up or failed still, would ask for the same again at once.
+static void finish_without_unit(SystemdManager *m, Job *j) {
+        SystemdUnit *w = systemd_manager_find(m, j->name);
+
+        if (!w || !w->known || !w->runtime.loaded) {
+                finish(m, j, SYSTEMD_JOB_DONE, NULL);
+                return;
+        }
+        settle(m, j, "done");
+        j->verifying = true;
+        manager_want(m, w, WANT_LOADED);
+}
+
 static int on_job_reply(sd_bus_message *reply, void *userdata, sd_bus_error *ret) {
         Job *j = userdata;
         SystemdManager *m = j->manager;
@@ -208,11 +223,11 @@ static int on_job_reply(sd_bus_message *reply, void *userdata, sd_bus_error *ret
                 bool no_unit = sd_bus_error_has_name(error, SYSTEMD_NO_SUCH_UNIT),
                      gone = no_unit && (j->kind == SYSTEMD_STOP || j->kind == SYSTEMD_RESET_FAILED);
 
-                finish(m, j,
-                       gone              ? SYSTEMD_JOB_DONE
-                               : no_unit ? SYSTEMD_JOB_NO_UNIT
-                                         : SYSTEMD_JOB_REFUSED,
-                       gone ? NULL : error->message ?: error->name);
+                if (gone)
+                        finish_without_unit(m, j);
+                else
+                        finish(m, j, no_unit ? SYSTEMD_JOB_NO_UNIT : SYSTEMD_JOB_REFUSED,
+                               error->message ?: error->name);
                 return 1;
         }
         if (j->kind == SYSTEMD_RESET_FAILED) {

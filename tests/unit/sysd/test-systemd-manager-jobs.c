@@ -155,6 +155,34 @@ static void what_is_not_loaded_is_stopped_already(void **state) {
                "start none.service: no unit, Unit none.service not found.\n");
 }
 
+// The signals by which a unit left systemd's memory were lost. The stop or reset finds no unit, and when it
+// has ended the unit is known to be gone: an owner that sees it up or failed would ask for the same at once.
+static void what_was_unloaded_unheard_is_known_to_be_gone_when_its_job_ends(void **state) {
+        fake_systemd_add(fake, "up.service", FAKE_RUNS);
+        fake_systemd_add(fake, "failed.service", FAKE_RUNS);
+        fake_systemd_set(fake, "up.service", "active", "running", "success");
+        fake_systemd_set(fake, "failed.service", "failed", "failed", "exit-code");
+        open_synced();
+        watch_unit(manager, "up.service");
+        watch_unit(manager, "failed.service");
+        settle_down();
+        forget_recorded();
+        fake_systemd_lose_signals(fake, true);
+        fake_systemd_set(fake, "up.service", "inactive", "dead", "success");
+        fake_systemd_set(fake, "failed.service", "inactive", "dead", "success");
+        settle_down();
+        fake_systemd_lose_signals(fake, false);
+        expect("");
+        run_job(SYSTEMD_STOP, "up.service");
+        run_job(SYSTEMD_RESET_FAILED, "failed.service");
+        expect("up.service: unknown inactive dead (not loaded)\n"
+               "up.service: unloaded\n"
+               "stop up.service: done\n"
+               "failed.service: unknown inactive dead (not loaded) exit-code\n"
+               "failed.service: unloaded\n"
+               "reset-failed failed.service: done\n");
+}
+
 static void refusals_carry_systemds_words(void **state) {
         fake_systemd_add(fake, "a.service", FAKE_REFUSES);
         open_synced();
@@ -365,6 +393,7 @@ RUN_TESTS(
         T(a_job_whose_change_was_lost_asks),
         T(a_job_whose_unit_never_showed_asks),
         T(what_is_not_loaded_is_stopped_already),
+        T(what_was_unloaded_unheard_is_known_to_be_gone_when_its_job_ends),
         T(refusals_carry_systemds_words),
         T(a_job_that_another_replaces_is_canceled),
         T(few_jobs_are_in_flight_and_slow_ones_hold_nobody_up),

@@ -368,6 +368,21 @@ void pid1_carry_out(FakePid1 *p, SystemdJobKind kind, const char *name) {
         pid1_collect(p, u);
 }
 
+// The reply says that the unit is not failed, whether its signals are heard or not.
+static void run_reset(FakePid1 *p, FakeUnit *u, Job *j) {
+        if (u->rt.active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED)
+                pid1_set_state(p, u, ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE, "dead", "success");
+        if (p->away) {
+                j->ended = SYSTEMD_RESET_FAILED;
+                j->result = SYSTEMD_JOB_DONE;
+                list_append(&p->manager->unheard, &j->link);
+        } else {
+                pid1_tell(p, u);
+                tell_end(j, SYSTEMD_RESET_FAILED, SYSTEMD_JOB_DONE);
+        }
+        pid1_collect(p, u);
+}
+
 void pid1_run_job(FakePid1 *p, Job *j) {
         FakeUnit *u = pid1_unit_get(p, j->name);
         SystemdJobResult result;
@@ -405,14 +420,7 @@ void pid1_run_job(FakePid1 *p, Job *j) {
                                                                                    : SYSTEMD_JOB_REFUSED);
                 return;
         case JOB_RESET:
-                if (p->away)
-                        list_append(&p->manager->unheard, &j->link);
-                else
-                        // a reply, which comes before the signal
-                        tell_end(j, SYSTEMD_RESET_FAILED, SYSTEMD_JOB_DONE);
-                if (u->rt.active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED)
-                        pid1_set_state(p, u, ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE, "dead", "success");
-                pid1_collect(p, u);
+                run_reset(p, u, j);
                 return;
         case JOB_LOAD:
                 pid1_load_unit(p, u);

@@ -161,6 +161,7 @@ static bool is_left_anywhere(const Leader *l, const Unit *u) {
 
 int event_draft_unit(Leader *l, const Unit *u, EventDraft *d) {
         const UnitEntry *e = cluster_state_find_unit(l->state, u->name);
+        uint64_t since_sec = unit_work_seen(u)->pending_since_sec;
         const Argosy__Response__UnitFileRow *row;
 
         event_draft_begin(d, ARGOSY__EVENT_KIND__EVENT_UNIT);
@@ -173,10 +174,7 @@ int event_draft_unit(Leader *l, const Unit *u, EventDraft *d) {
         row = d->files.rows[0];
         return EVENT_DRAFT_SET(
                 d, row->unit, row->desired, row->state, row->node, row->rev, number(d, e->record->revision),
-                row->description, row->set,
-                unit_life_is_queued(u->life)
-                        ? number(d, unit_work_seen(u)->pending_since_sec * (uint64_t) USEC_PER_SEC)
-                        : "");
+                row->description, row->set, since_sec > 0 ? number(d, since_sec * USEC_PER_SEC) : "");
 }
 
 int event_draft_content(Leader *l, const Unit *u, EventDraft *d) {

@@ -442,11 +442,55 @@ static void reconsider_replacers(Leader *l) {
                 leader_mark(l);
 }
 
+// Its start goes out, or waits, from now on. True if it was blocked until now.
+static bool unblock(Leader *l, Unit *u) {
+        const UnitEntry *e = cluster_state_find_unit(l->state, u->name);
+        bool was_blocked = false;
+
+        list_foreach (i, &u->on_nodes) {
+                UnitOnNode *s = CONTAINER_OF(i, UnitOnNode, by_unit);
+
+                if (s->hold != HOLD_BLOCKED ||
+                    judge_order(l, s, e, unit_wanted_on(l, u, e, s->node)) == HOLD_BLOCKED)
+                        continue;
+                s->hold = HOLD_START;
+                was_blocked = true;
+        }
+        if (was_blocked)
+                unit_touch_itself(l, u);
+        return was_blocked;
+}
+
+static bool unblock_peer_next(const DependencyPeer *peer, void *userdata) {
+        Leader *l = userdata;
+        Unit *u = unit_find(l, peer->name);
+
+        if (u) {
+                list_unlink(&unit_work(l, u)->order_due);
+                list_append(&l->ordering, &unit_work(l, u)->order_due);
+        }
+        return false;
+}
+
+// Nobody waits for a unit that is blocked. So that nothing begins before a unit that is blocked no longer,
+// all these are known before any start is let go.
+static void unblock_due(Leader *l) {
+        size_t left = l->limits.drained_looks;
+
+        for (ListNode *i = l->ordering.next; i != &l->ordering && left > 0; i = i->next, left--) {
+                Unit *u = CONTAINER_OF(i, UnitWork, order_due)->unit;
+
+                if (unblock(l, u))
+                        dependencies_each_on(&l->dependencies, u->name, unblock_peer_next, l);
+        }
+}
+
 void ordering_drain(Leader *l) {
         ListNode due = LIST_INIT(due);
 
         recovering_step(l);
         reconsider_replacers(l);
+        unblock_due(l);
         list_splice(&due, &l->ordering);
         for (unsigned n = 0; n < l->limits.drained_units && !list_is_empty(&due); n++) {
                 Unit *u = CONTAINER_OF(due.next, UnitWork, order_due)->unit;

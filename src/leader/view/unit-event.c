@@ -9,8 +9,8 @@
 //      n_pending       units without a node and stranded ones, and of those that are to leave a node its
 //                      n_stuck
 //      marks           schedule and unscheduled, which only such units have: they wait in the Placement, and
-// in no
-//                      queue of ours
+//                      in no queue of ours
+//      a date          since when it has waited for a node
 //
 // An event that cannot happen to a unit ends the process: from then on the lists would lie.
 #include "unit-event.h"
@@ -20,6 +20,7 @@
 #include "clock.h"
 #include "schedule-queue.h"
 #include "due.h"
+#include "event-marks.h"
 #include "tables.h"
 #include "tallies.h"
 #include "turn.h"
@@ -70,6 +71,21 @@ static void enter(Leader *l, Unit *u) {
         tally_unit(&l->tallies, u->life, +1);
 }
 
+// Since when it waits for a node, which its event says. A unit that is looked at again, or that the entry in
+// the making places, waits until the log has that.
+static void note_waiting(Leader *l, Unit *u) {
+        uint32_t was = unit_work_seen(u)->pending_since_sec, is = was;
+
+        if (!unit_life_is_queued(u->life) && u->life != LIFE_MOVING && u->life != LIFE_COMMITTING)
+                is = 0;
+        else if (unit_life_is_queued(u->life) && was == 0)
+                is = (uint32_t) (leader_wall(l) / USEC_PER_SEC);
+        if (is == was)
+                return;
+        unit_work(l, u)->pending_since_sec = is;
+        event_mark(l, &u->event);
+}
+
 // It may be its turn before others, preempt somebody, or join one that has a node now.
 static void mark(Leader *l, Unit *u, LifeEvent event) {
         UnitWork *w = unit_work(l, u);
@@ -89,11 +105,10 @@ void unit_event(Leader *l, Unit *u, LifeEvent event) {
 
         assert(after != LIFE_NEVER);
         if (after != u->life) {
-                if (unit_life_is_queued(after) && !unit_life_is_queued(u->life))
-                        unit_work(l, u)->pending_since_sec = (uint32_t) (leader_wall(l) / USEC_PER_SEC);
                 leave(l, u);
                 u->life = after;
                 enter(l, u);
+                note_waiting(l, u);
         }
         if (unit_life_is_queued(after))
                 mark(l, u, event);

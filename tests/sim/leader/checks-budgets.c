@@ -188,12 +188,13 @@ static bool is_free_move(const struct LogTouched *t) {
                !heard_was_refused(t->unit) && !places_has_deadline(t->before.node);
 }
 
-// The least that contents say which units of the group have; UINT32_MAX: nothing.
+// The least that contents say which units of the group have; UINT32_MAX: nothing. What runs on all nodes is
+// of no group, whatever its file says.
 static unsigned option_of_group(unsigned of, unsigned n) {
         unsigned option = UINT32_MAX;
 
         for (unsigned k = 0; k < asks.n_units; k++)
-                if (is_of_group(of, k) && log_truth.units[k].exists)
+                if (is_of_group(of, k) && log_truth.units[k].exists && !log_truth.units[k].global)
                         option = least(option, option_of(&log_truth.units[k].spec, n));
         return option;
 }
@@ -284,13 +285,19 @@ static void one_move(const struct LogTouched *t) {
                            asks.units[t->unit].name, n, another(t->unit), max);
 }
 
-// The rollout of the group is another one, or goes the other way, from this entry on: it counts anew.
+// The rollout of the group is another one, or goes the other way, from this entry on.
+static bool has_ended(const LogRollout *was, unsigned unit) {
+        const LogRollout *is = log_rollout_of(log_truth.rollouts, unit);
+
+        return !is || is->phase != was->phase || is->began != was->began;
+}
+
+// The next one counts anew.
 static void forget_ended(void) {
         for (unsigned i = 0; i < asks.n_units; i++) {
-                const LogRollout *was = log_rollout_of(log_truth.rollouts_before, i),
-                                 *is = log_rollout_of(log_truth.rollouts, i);
+                const LogRollout *was = log_rollout_of(log_truth.rollouts_before, i);
 
-                if (was && (!is || is->phase != was->phase || is->began != was->began))
+                if (was && has_ended(was, i))
                         budgets.revision[i] = 0;
         }
 }
@@ -312,10 +319,13 @@ static void take_turns(Taken *taken) {
         }
         for (size_t i = 0; i < log_truth.n_touched; i++) {
                 const LogRollout *o = rollout_turn(&log_truth.touched[i]);
+                unsigned unit = log_truth.touched[i].unit;
+                bool goes_on = taken[i].by_rollout && !has_ended(o, unit);
 
                 if (taken[i].by_rollout)
-                        take(log_truth.touched[i].unit, true,
-                             o->phase == ARGOSY__ROLLOUT_PHASE__ROLLOUT_RUNNING ? o->health_us : 0);
+                        take(unit, goes_on,
+                             goes_on && o->phase == ARGOSY__ROLLOUT_PHASE__ROLLOUT_RUNNING ? o->health_us
+                                                                                           : 0);
         }
 }
 

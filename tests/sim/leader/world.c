@@ -175,6 +175,19 @@ static void let_held_jobs_go(void) {
         } while (n < before);
 }
 
+static bool some_unit_is_changing(void) {
+        for (uint32_t i = 1; i <= asks.swarm.hosts; i++)
+                if (rig_host(&world.rig, i)->up && rig_host(&world.rig, i)->virtual.ends.n > 0)
+                        return true;
+        return false;
+}
+
+// Units that come after each other begin, or end, one after the other: the last one of them waits for all.
+static void let_units_come_in_order(void) {
+        for (unsigned i = 0; i < asks.n_units && some_unit_is_changing(); i++)
+                rig_pass_ms(&world.rig, asks.swarm.start_ms + asks.swarm.stop_ms);
+}
+
 // What is broken works again, and so much time passes that whatever waits for it has happened.
 void world_calm_down(void) {
         unsigned ms = 2 * asks.swarm.lease_ms + asks.swarm.start_ms + asks.swarm.stop_ms;
@@ -184,6 +197,7 @@ void world_calm_down(void) {
         coverage_note_calm();
         let_hosts_attach();
         rig_pass_ms(&world.rig, ms);
+        let_units_come_in_order();
         let_held_jobs_go();
         faults_healed();
         checks_on_settled();

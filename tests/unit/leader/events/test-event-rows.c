@@ -384,6 +384,33 @@ static void since_when_a_node_is_lost_and_a_unit_waits_is_told(void **state) {
         asked_forget(&after);
 }
 
+// It cannot leave its node, as no other one is open; then one is, and its group has nobody to spare.
+static void a_unit_that_waits_for_its_budget_waits_for_no_node_any_more(void **state) {
+        Asked a = {};
+
+        leave_one_open("n1");
+        rig_change(&g, START, "web@1.service", SERVICE "[X-Argosy]\nMaxUnavailable=1\n");
+        (void) rig_set_mode(&g, "n2", ARGOSY__NODE_MODE__MODE_OPEN, 0, "");
+        leave_one_open("n2");
+        rig_change(&g, START, "web@2.service", SERVICE "[X-Argosy]\nMaxUnavailable=1\n");
+        (void) rig_set_mode(&g, "n2", ARGOSY__NODE_MODE__MODE_DRAINING, 0, "");
+        assert_int_equal(rig_host_of(&g, "web@1.service"), 1);
+        assert_int_equal(rig_host_of(&g, "web@2.service"), 2);
+        assert_true(asked_pull(&g, &a));
+        assert_true(since_of(&a, ARGOSY__EVENT_KIND__EVENT_UNIT, "web@2.service") > 0);
+        rig_host_report(&g, rig_host(&g, 1), rig_unit_on(&g, 1, "web@1.service"),
+                        ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, ARGOSY__OUTCOME__KIND__NONE);
+        rig_settle(&g);
+        tell_all(&a);
+        (void) rig_set_mode(&g, "n3", ARGOSY__NODE_MODE__MODE_OPEN, 0, "");
+        rig_settle(&g);
+        assert_int_equal(unit_find(g.leader, "web@2.service")->life, LIFE_HELD);
+        assert_true(asked_pull(&g, &a));
+        assert_non_null(asked_find(&a, ARGOSY__EVENT_KIND__EVENT_UNIT, "web@2.service"));
+        assert_int_equal(since_of(&a, ARGOSY__EVENT_KIND__EVENT_UNIT, "web@2.service"), 0);
+        asked_forget(&a);
+}
+
 static void who_attaches_anew_and_says_the_same_tells_nothing_new(void **state) {
         Asked a = {};
 
@@ -620,6 +647,7 @@ RUN_TESTS(
         TEST(what_a_host_did_not_have_when_it_attached_is_inactive),
         TEST(of_a_host_that_is_lost_nothing_is_left_when_the_unit_is_elsewhere),
         TEST(since_when_a_node_is_lost_and_a_unit_waits_is_told),
+        TEST(a_unit_that_waits_for_its_budget_waits_for_no_node_any_more),
         TEST(who_attaches_anew_and_says_the_same_tells_nothing_new),
         TEST(of_many_units_that_are_as_they_were_nothing_new_is_told),
         TEST(what_the_log_does_not_know_was_not_destroyed),

@@ -164,6 +164,39 @@ static void what_failed_blocks_who_requires_it_until_it_is_up(void **state) {
         assert_true(is_up(1, "a.service")); // it has begun: what happens now is nothing to it
 }
 
+// One request takes away what `b` needs; `c` needs `b` still, and `a` comes after one of them from now on.
+static void who_may_begin_at_last_comes_before_those_who_come_after_it(void **state) {
+        char *names[] = {"a.service", "b.service"};
+
+        for (int of_c = 0; of_c < 2; of_c++) {
+                char *contents[] = {of_c ? SERVICE ON("two") "After=c.service\n"
+                                         : SERVICE ON("two") "After=b.service\n",
+                                    SERVICE ON("two")};
+
+                g.bad = hash_of(SERVICE ON("one"), strlen(SERVICE ON("one")));
+                change(SUBMIT, "bad.service", SERVICE ON("one"));
+                change(START, "b.service", SERVICE ON("two") "Requires=bad.service\n");
+                change(START, "c.service", SERVICE ON("two") "Requires=b.service\n");
+                change(START, "a.service", SERVICE ON("two") "Requires=bad.service\n");
+                rig_pass_ms(&g, 1500);
+                assert_int_equal(on(1, "bad.service"), FAILED);
+                assert_true(!rig_unit_on(&g, 2, "a.service") && !rig_unit_on(&g, 2, "b.service") &&
+                            !rig_unit_on(&g, 2, "c.service"));
+                replace = true;
+                change_many(START, 2, names, contents);
+                replace = false;
+                assert_int_equal(on(2, "b.service"), ACTIVATING);
+                assert_true(!rig_unit_on(&g, 2, "a.service") && !rig_unit_on(&g, 2, "c.service"));
+                rig_pass_ms(&g, 1500);
+                assert_int_equal(on(2, "c.service"), ACTIVATING);
+                assert_true(of_c ? !rig_unit_on(&g, 2, "a.service") : on(2, "a.service") == ACTIVATING);
+                rig_pass_ms(&g, 1500);
+                assert_true(is_up(2, "a.service") && is_up(2, "c.service"));
+                teardown(NULL);
+                setup(NULL);
+        }
+}
+
 static void a_stop_takes_those_along_that_require_the_unit_and_is_the_last(void **state) {
         change(SUBMIT, "b.service", SERVICE ON("two"));
         change(START, "a.service", SERVICE ON("one") "Requires=b.service\n");
@@ -607,6 +640,7 @@ int main(void) {
                 T(who_comes_after_a_one_shot_begins_when_the_log_has_its_end),
                 T(who_needs_a_one_shot_is_told_that_nobody_can_tell_how_it_ended),
                 T(what_failed_blocks_who_requires_it_until_it_is_up),
+                T(who_may_begin_at_last_comes_before_those_who_come_after_it),
                 T(a_stop_takes_those_along_that_require_the_unit_and_is_the_last),
                 T(all_that_go_along_are_counted),
                 T(a_stop_waits_for_nobody_who_goes_on),

@@ -25,6 +25,7 @@
 #include "hosts-checks.h"
 #include "hosts-members.h"
 #include "macro.h"
+#include "sim-disk.h"
 #include "sim-host.h"
 #include "story.h"
 #include "str.h"
@@ -130,11 +131,12 @@ static void draw_file(uint32_t number, Draw *d, char ret[static 64]) {
         free(log);
 }
 
+// It is the disk that has another byte: the next power cut changes nothing of that.
 static uint8_t exchange(const char *path, off_t at, uint8_t byte) {
         int fd = open(path, O_RDWR | O_CLOEXEC);
         uint8_t was;
 
-        if (fd < 0 || pread(fd, &was, 1, at) != 1 || pwrite(fd, &byte, 1, at) != 1) {
+        if (fd < 0 || pread(fd, &was, 1, at) != 1 || pwrite(fd, &byte, 1, at) != 1 || fsync(fd) < 0) {
                 perror(path);
                 abort();
         }
@@ -166,7 +168,8 @@ bool hosts_rot(uint32_t number, Draw *d) {
                 return false;
         draw_file(number, d, rot.name);
         path = path_of(number, rot.name);
-        if (!draw_place(path, d, &rot.at, &byte))
+        // What is not on the disk yet does not rot there.
+        if (!draw_place(path, d, &rot.at, &byte) || !sim_disk_is_synced(number, rot.name))
                 return false;
         rot.number = number;
         rot.n_starts = sim_machine(number)->n_starts;

@@ -239,6 +239,37 @@ bool sim_disk_find(int dirfd, const char *path, Place *ret) {
         return !ret->kept || walk(f->node, path, ret);
 }
 
+// By the names that are on the disk.
+static const Node *find_synced(const Node *dir, const char *path) {
+        char part[NAME_MAX + 1];
+
+        while (dir && *path) {
+                const Named *there;
+
+                path = take_part(path, part);
+                there = names_find(&dir->synced_names, part);
+                dir = there ? there->node : NULL;
+        }
+        return dir;
+}
+
+// After a sync that failed what is read may be another content than that of the disk.
+bool sim_disk_is_synced(uint32_t number, const char *name) {
+        _cleanup_free_ char *dir = sim_disk_state_of(number),
+                            *path = sim_disk_checked(str_printf("%s/%s", dir, name));
+        const Node *n = find_synced(sim_disks.disks[number].root, name);
+        _cleanup_buf_ Buf now = {};
+        Place p;
+
+        if (!n || !sim_disk_find(AT_FDCWD, path, &p) || p.node != n || n->n_writes > 0)
+                return false;
+        sim_disk_must(file_read(AT_FDCWD, path, n->size, &now), path);
+        for (size_t i = n->synced.len; i < now.len; i++)
+                if (now.data[i] != 0)
+                        return false;
+        return now.len == n->size && memcmp(now.data, n->synced.data, MIN_OF(now.len, n->synced.len)) == 0;
+}
+
 OpenFile *sim_disk_file(int fd) {
         return sim_disks.files && fd >= 0 && fd < OPEN_MAX_FD && sim_disks.files[fd].number > 0
                        ? &sim_disks.files[fd]

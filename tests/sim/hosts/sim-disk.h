@@ -70,6 +70,8 @@ void sim_disk_remember(uint32_t number, bool log);
 void sim_disk_bring_back(uint32_t number);
 bool sim_disk_is_of_before(uint32_t number); // it has come back
 void sim_disk_trouble(uint32_t number, SimDiskTrouble trouble);
+// A power cut would leave that file of its state directory as it is, and by that name.
+bool sim_disk_is_synced(uint32_t number, const char *name);
 // A sync that failed loses nothing of what it was to write: the next one writes it. Until sim_disk_end().
 void sim_disk_forgive(void);
 bool sim_disk_is_well(uint32_t number);

@@ -16,6 +16,7 @@ import json
 import shlex
 from collections import defaultdict
 from concurrent.futures import ProcessPoolExecutor
+from functools import cache
 from pathlib import Path
 
 from .source import SOURCE
@@ -43,9 +44,14 @@ def _unwrapped(cursor, kinds):
 
 def _keeper(field):
     """The folder, as a path below src/, whose FOLDER-state.h has this field; None: no such header has it."""
-    if not field or not field.location.file:
-        return None
-    path = Path(field.location.file.name).resolve()
+    file = field and field.location.file
+    return _state_folder(file.name) if file else None
+
+
+@cache
+def _state_folder(file):
+    """The folder whose FOLDER-state.h this is; None: it is none."""
+    path = Path(file).resolve()
     if path.name != f"{path.parent.name}-state.h" or not path.is_relative_to(SOURCE / "src"):
         return None
     return path.parent.relative_to(SOURCE / "src").as_posix()
@@ -54,8 +60,8 @@ def _keeper(field):
 class _Reader:
     """The fields that one file writes: {(struct, field)}, and what it names of other folders: {(line, field, folder)}"""
 
-    def __init__(self, kinds, types, folder):
-        self.kinds, self.types, self.folder = kinds, types, folder
+    def __init__(self, kinds, types, folder, text):
+        self.kinds, self.types, self.folder, self.text = kinds, types, folder, text
         self.found, self.foreign = set(), set()
         self.allocates = False  # the function that is read does
 
@@ -123,9 +129,6 @@ class _Reader:
                 if word not in (")",):
                     return
 
-    def _is_call_of(self, cursor, name):
-        return cursor.kind == self.kinds.CALL_EXPR and cursor.spelling == name
-
     def _member(self, cursor):
         keeper = _keeper(cursor.referenced)
         if keeper and keeper != self.folder:
@@ -136,7 +139,7 @@ class _Reader:
         if cursor.kind in (kinds.MEMBER_REF_EXPR, kinds.MEMBER_REF):
             self._member(cursor)
         if cursor.kind == kinds.FUNCTION_DECL:
-            self.allocates = any(self._is_call_of(inner, "calloc") for inner in cursor.walk_preorder())
+            self.allocates = b"calloc" in self.text[cursor.extent.start.offset:cursor.extent.end.offset]
         if cursor.kind in (kinds.BINARY_OPERATOR, kinds.COMPOUND_ASSIGNMENT_OPERATOR):
             self._assignment(cursor)
         elif cursor.kind == kinds.UNARY_OPERATOR:
@@ -161,9 +164,9 @@ def _read(file, arguments):
     errors = [d.spelling for d in unit.diagnostics if d.severity >= cindex.Diagnostic.Error]
     if errors:
         raise ValueError(f"{file}: {errors[0]}")
-    reader = _Reader(cindex.CursorKind, cindex.TypeKind, _folder(file))
+    reader = _Reader(cindex.CursorKind, cindex.TypeKind, _folder(file), Path(file).read_bytes())
     for child in unit.cursor.get_children():
-        if child.location.file and Path(child.location.file.name).suffix == ".c":
+        if child.location.file and child.location.file.name.endswith(".c"):
             reader.walk(child)
     return reader.found, reader.foreign
 

@@ -20,6 +20,7 @@ MEMORY_KIB = 64 * 1024  # over rest, of each argosyd
 LABEL_S = 0.1 * MARGIN     # of the 99th percentile, more than without an attack
 LONG = os.environ.get("ARGOSY_LONG")
 ATTACK_S = 6 if LONG else 4
+QUIET_S = 2 if LONG else 1  # some tens of changes, without an attack
 
 # What an ordinary check runs: those that cost a daemon most. All are run with --long.
 ORDINARY = {"halves of short frames", "patterns that match nothing", "waits of as many as there may be", "fields that nobody knows",
@@ -228,7 +229,7 @@ def bears_all(c, scripts, beginning, still_asks):
     c.ctl("access grant view to user:ann on role ghost")
     open_everywhere(c)
     victim = c.followers()[0]
-    quiet = label_times(c, victim, 5)
+    quiet = label_times(c, victim, QUIET_S)
     for what, script in chosen(scripts, ORDINARY):
         assert_bears(c, what, victim, beginning + script, quiet)
         eventually(lambda: still_asks(victim))

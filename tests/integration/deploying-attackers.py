@@ -7,15 +7,13 @@ What he asks for is to cost the daemons no more than what others ask, and root's
 
 In an ordinary check those run that cost most; with --long all of them."""
 
-import os
 import re
 from importlib import import_module
 
 from access import make_users, open_everywhere
-from attacks import ATTACK_S, assert_bears, chosen, label_times, user_of
+from attacks import QUIET_S, assert_bears, chosen, label_times, user_of
 from lib import Cluster, eventually, main
 
-LONG = os.environ.get("ARGOSY_LONG")
 HTTP_PORT = 8080
 
 # What an ordinary check runs.
@@ -153,7 +151,7 @@ def destroy_all(c, victim):
 
 
 def bears_all(c, scripts, victim, attacker, beginning):
-    quiet = label_times(c, victim, ATTACK_S)
+    quiet = label_times(c, victim, QUIET_S)
     for what, script in chosen(scripts, ORDINARY):
         assert_bears(c, what, victim, beginning + script, quiet, attacker)
         eventually(lambda: c.ctl("list-nodes", on=victim))

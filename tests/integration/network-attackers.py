@@ -5,16 +5,13 @@ that does not vote, whose key somebody has got hold of.
 
 In an ordinary check some of them run; with --long all of them."""
 
-import os
 import re
 from pathlib import Path
 
-from attacks import WIRE, assert_bears, chosen, label_times, numbers, running
+from attacks import QUIET_S, WIRE, assert_bears, chosen, label_times, numbers, running
 from lib import Cluster, eventually, main
 
 MESH_PORT, HTTP_PORT = 7867, 8080
-LONG = os.environ.get("ARGOSY_LONG")
-QUIET_S = 2 if LONG else 1
 
 # What an ordinary check runs.
 ORDINARY = {"handshakes", "halves of headers", "lists", "requests", "as many patterns of no length as fit", "requests whose answers nobody reads"}

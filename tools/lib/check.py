@@ -2,6 +2,9 @@
 """check - builds everything and runs every test: the order and the cycles of rooms, the files that comments name, unit tests and fuzz corpus, integration on real nodes
 
 The last line is "N passed, N failed". A skipped test counts as failed, and nothing is tried twice.
+
+Scenarios wait more than they work, and unit tests work more than they wait: so they run beside each other, and scenarios, which have limits of
+time, come first on the processors.
 """
 
 import argparse
@@ -13,6 +16,7 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 
 from testbed import staging
@@ -21,7 +25,8 @@ SOURCE = Path(__file__).resolve().parents[2]
 SCENARIOS = SOURCE / "tests/integration"
 NO_SCENARIOS = ["browser.py", "lib.py", "over_http.py", "page_states.py", "users_and_containers.py", "views.py"]  # what they are written with
 
-JOBS = 4  # scenarios wait more than they work: two of them use a third of two cores
+JOBS = 6  # scenarios wait more than they work: two of them use a third of two cores
+BESIDE_SCENARIOS = ["nice", "-n", "5"]  # a third as much of a processor as a scenario, and all that scenarios leave
 BEGIN_FIRST = ["package", "quadlet-images", "quadlet-registries", "dashboard", "disks", "joining", "lives", "fleet", "faults", "addresses", "failing"]  # the longest, so that none of them is what the end waits for
 ALONE = {"attacks", "deploying-attackers", "network-attackers"}  # after all others: they take what processors and inotify watches there are, and judge what they measure
 SCENARIO_TIMEOUT_S = 240
@@ -86,37 +91,38 @@ def build(directory, options):
             sys.exit(f"check: {' '.join(str(word) for word in command[:2])} failed")
 
 
-def run_tool(score, name, *arguments):
+def run_tool(score, name, *arguments, nicely=()):
     """One of those that look at the source as it is, or make something of it: returns what it prints."""
     began = time.monotonic()
-    done = subprocess.run([SOURCE / "tools" / name, *arguments], text=True, capture_output=True, env=os.environ | COMPILING)
+    done = subprocess.run([*nicely, SOURCE / "tools" / name, *arguments], text=True, capture_output=True, env=os.environ | COMPILING)
     score.note(name, done.returncode == 0, time.monotonic() - began, done.stderr)
     return done.stdout if done.returncode == 0 else ""
 
 
-def look_at_source(score, directory, patterns):
+def look_at_source(score, directory, patterns, nicely):
     """All of these tools at a time: each uses one processor."""
     tools = [("rooms", directory), ("rooms", "--fields", directory), ("names",), ("clocks",)]
     with ThreadPoolExecutor(len(tools)) as pool:
-        for future in [pool.submit(run_tool, score, *tool) for tool in tools if matches(tool[0], patterns)]:
+        for future in [pool.submit(run_tool, score, *tool, nicely=nicely) for tool in tools if matches(tool[0], patterns)]:
             future.result()
 
 
-def run_unit_tests(score, directory, prefix, patterns, long):
+def run_unit_tests(score, directory, prefix, patterns, long, nicely):
     """All of `meson test`: unit tests, simulations, replays of the fuzz corpus."""
+    names = [test["name"] for test in json.loads((directory / "meson-info/intro-tests.json").read_text()) if matches(prefix + test["name"], patterns)]
+    if not names:
+        return
     heading(f"unit tests{prefix and f' ({prefix[:-1]})'}")
     log = directory / "meson-logs/testlog.json"
     log.unlink(missing_ok=True)
-    command = ["meson", "test", "-C", directory, "--no-rebuild", "--quiet", "--timeout-multiplier", "40" if long else "4",
-               "--num-processes", str(3 * os.cpu_count())]  # those that take long wait most of their time
+    command = [*nicely, "meson", "test", "-C", directory, "--no-rebuild", "--quiet", "--timeout-multiplier", "40" if long else "4",
+               "--num-processes", str(3 * os.cpu_count()), *(names if patterns else [])]  # those that take long wait most of their time
     environment = os.environ | ({"ARGOSY_LONG": "1"} if long else {})
     done = subprocess.run(command, text=True, capture_output=True, env=environment)
     tests = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
     for test in tests:
-        name = prefix + test["name"]
-        if matches(name, patterns):
-            score.note(name, test["result"] in ("OK", "EXPECTEDFAIL"), test["duration"],
-                       test.get("stdout", "") + test.get("stderr", "") + f"({test['result']})")
+        score.note(prefix + test["name"], test["result"] in ("OK", "EXPECTEDFAIL"), test["duration"],
+                   test.get("stdout", "") + test.get("stderr", "") + f"({test['result']})")
     if done.returncode != 0 and all(test["result"] == "OK" for test in tests):
         score.note(prefix + "meson-test", False, 0, done.stdout + done.stderr)
 
@@ -160,18 +166,25 @@ def run_scenario(score, path, directory, prefix, long):
         score.note(f"{prefix}{path.stem}", False, time.monotonic() - began, "".join(output) + why)
 
 
-def run_integration(score, directory, prefix, patterns, jobs, long):
+def run_scenarios(score, directory, prefix, patterns, jobs, long):
+    """All but those that are to be alone."""
     paths = sorted(scenarios(patterns), key=lambda path: (BEGIN_FIRST + [path.stem]).index(path.stem))
     heading(f"integration on real nodes{prefix and f' ({prefix[:-1]})'}: {len(paths)} scenarios, {jobs} at a time")
-    if not paths:
-        return
-    with staging.shared(directory):
-        with ThreadPoolExecutor(jobs) as pool:
-            for future in [pool.submit(run_scenario, score, path, directory, prefix, long) for path in paths if path.stem not in ALONE]:
-                future.result()
-        for path in paths:
-            if path.stem in ALONE:
-                run_scenario(score, path, directory, prefix, long)
+    with ThreadPoolExecutor(jobs) as pool:
+        for future in [pool.submit(run_scenario, score, path, directory, prefix, long) for path in paths if path.stem not in ALONE]:
+            future.result()
+
+
+def run_those_alone(score, directory, prefix, patterns, long):
+    for path in scenarios(patterns):
+        if path.stem in ALONE:
+            run_scenario(score, path, directory, prefix, long)
+
+
+def run_what_computes(score, builds, patterns, long, nicely):
+    look_at_source(score, builds[0][0], patterns, nicely)
+    for directory, prefix, _ in builds:
+        run_unit_tests(score, directory, prefix, patterns, long, nicely)
 
 
 def parse():
@@ -189,18 +202,27 @@ def parse():
 def main():
     args = parse()
     score, began = Score(), time.monotonic()
-    directory = SOURCE / ("build-asan" if args.sanitize else "build-check")
-    prefix = "asan/" if args.sanitize else ""
+    # (directory, what the names of its tests begin with, options); scenarios have the first
+    builds = [(SOURCE / "build-asan", "asan/", ASAN), (SOURCE / "build-tsan", "tsan/", TSAN)] if args.sanitize else [(SOURCE / "build-check", "", shipped())]
+    if args.integration:
+        del builds[1:]
+    directory, prefix, _ = builds[0]
+    with_scenarios = not args.unit and scenarios(args.patterns)
 
-    build(directory, ASAN if args.sanitize else shipped())
-    if not args.integration:
-        look_at_source(score, directory, args.patterns)
-        run_unit_tests(score, directory, prefix, args.patterns, args.long)
-        if args.sanitize:
-            build(SOURCE / "build-tsan", TSAN)
-            run_unit_tests(score, SOURCE / "build-tsan", "tsan/", args.patterns, args.long)
-    if not args.unit:
-        run_integration(score, directory, prefix, args.patterns, args.jobs, args.long)
+    for built, _, options in builds:
+        build(built, options)
+    with ExitStack() as kept, ThreadPoolExecutor(2) as pool:
+        parts = []
+        if not args.integration:
+            nicely = BESIDE_SCENARIOS if with_scenarios else []
+            parts.append(pool.submit(run_what_computes, score, builds, args.patterns, args.long, nicely))
+        if with_scenarios:
+            kept.enter_context(staging.shared(directory))
+            parts.append(pool.submit(run_scenarios, score, directory, prefix, args.patterns, args.jobs, args.long))
+        for part in parts:
+            part.result()
+        if with_scenarios:
+            run_those_alone(score, directory, prefix, args.patterns, args.long)
 
     print(f"\n{time.monotonic() - began:.0f} s")
     for line in score.left_out:

@@ -104,11 +104,16 @@ int move_choose(Decision *d, Unit *u, UnitEntry *e, MoveChoice *ret) {
         int r;
 
         *ret = (MoveChoice){.at_us = node_loss_moves_at(d->leader, u, e)};
+        // A drain does not wait for what stays, and it stays lost or not: so this comes before the time.
+        if (node_loss_stays(d->leader, u, e)) {
+                ret->verdict = MOVE_WAITS;
+                return 0;
+        }
         if (ret->at_us > leader_now(d->leader)) {
                 ret->verdict = MOVE_LATER;
                 return 0;
         }
-        if (unit_held_by_mass_loss(d->leader, u) || node_loss_stays(d->leader, u, e)) {
+        if (unit_held_by_mass_loss(d->leader, u)) {
                 ret->verdict = MOVE_WAITS;
                 return 0;
         }
@@ -211,11 +216,14 @@ int decide_moves(Decision *d) {
 static int offer(Decision *d, Unit *u, const UnitEntry *e) {
         SchedulerAnswer place = {};
         UnitOptions *options;
-        int r = moves_later(d, u, e);
+        int r;
 
+        if (node_loss_stays(d->leader, u, e))
+                return 0;
+        r = moves_later(d, u, e);
         if (r != 0)
                 return r < 0 ? r : 0;
-        if (unit_held_by_mass_loss(d->leader, u) || node_loss_stays(d->leader, u, e))
+        if (unit_held_by_mass_loss(d->leader, u))
                 return 0;
         r = unit_options_of(e, &options);
         if (r < 0)

@@ -248,6 +248,22 @@ static void a_host_that_is_lost_on_its_way_is_waited_for_no_longer(void **state)
         assert_false(is_member(2));
 }
 
+// Of NodeLost=never argosy-unit(5) says that a removal of the node lets the unit go elsewhere.
+static void what_waits_for_its_node_goes_when_a_host_that_is_lost_on_its_way_is_removed(void **state) {
+        rig_change(&g, START, "a.service", SERVICE);
+        rig_change(&g, START, "b.service", SERVICE "[X-Argosy]\nNodeLost=never\n");
+        assert_int_equal(rig_record(&g, "b.service")->node, 2);
+        rig_host_off(&g, 2);
+        rig_elect_anew(&g);
+        RigAnswer *a = cluster_remove("n2");
+        assert_false(a->final);
+        rig_pass_ms(&g, 2 * RIG_LEASE_MS);
+        assert_true(a->final);
+        assert_int_equal(rig_last(a)->status, 0);
+        assert_false(is_member(2));
+        assert_int_equal(rig_count_running(&g, "b.service"), 1);
+}
+
 #define FENCED SERVICE "TimeoutStopSec=10\n[X-Argosy]\nCutOff=stop\nCutOffSec=20\n"
 
 // Nobody has said that it is dead.
@@ -327,6 +343,9 @@ RUN_TESTS(
         cmocka_unit_test_setup_teardown(what_no_other_node_takes_is_stopped_and_waits, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(a_host_that_leaves_keeps_the_budgets, setup, teardown),
+        cmocka_unit_test_setup_teardown(
+                what_waits_for_its_node_goes_when_a_host_that_is_lost_on_its_way_is_removed, setup,
+                teardown),
         cmocka_unit_test_setup_teardown(a_host_that_is_lost_on_its_way_is_waited_for_no_longer,
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(

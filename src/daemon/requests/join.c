@@ -13,7 +13,8 @@
 // but the token's id.
 //
 // Nothing of the old identity is touched before state_dir_replace(), so any failure before leaves a working
-// one-node cluster; where that one fails, argosyd begins anew as who it was.
+// one-node cluster; where that one fails, argosyd begins anew as who it was, or, if it heard meanwhile that
+// its cluster has removed it, forgets that cluster.
 //
 // A host that has asked and has not received the answer may be a member: the next attempt comes with the
 // same key, by which the cluster recognises it.
@@ -177,9 +178,11 @@ static void on_cleared(void *userdata) {
                 r = state_dir_replace(d->paths->state_dir, NULL, NULL);
         if (r < 0) {
                 fail(j, -r, "cannot write the new identity to %s: %s", d->paths->state_dir, strerror(-r));
-                join_free(j);
-                // As who it was: the agent has nothing any more, and gets it again when it begins anew.
-                d->identity_replaced(d);
+                end_in_vain(j);
+                // As who it was, unless it was removed meanwhile: the agent has nothing any more, and gets
+                // it again when it begins anew.
+                if (!d->joining)
+                        d->identity_replaced(d);
                 return;
         }
         if (j->reply)

@@ -1,25 +1,33 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // What becomes of a removal that a host hears of while it joins another cluster. The test brings the
-// resolver, the agent and the disk.
+// resolver, the connection to a member, the certificate, the agent and the disk.
 #include "test.h"
 
 #include <errno.h>
+#include <netdb.h>
 
 #include "agent.h"
 #include "daemon.h"
+#include "hash.h"
 #include "host-lookup.h"
 #include "join-token.h"
 #include "join.h"
 #include "paths.h"
 #include "peers.h"
 #include "state-dir.h"
+#include "stream.h"
+
+#define CA "ca"
 
 static struct World {
         Daemon d;
         Paths paths;
         Argosy__PeersFile peers;
         char *token;
+        Hash secret_hash; // of the token
+        const StreamOps *stream;
+        int disk_error; // of a new member's files
         HostLookupDone *found;
         void *join;
         void (*cleared)(void *userdata);
@@ -50,8 +58,55 @@ PeersVerdict peers_verdict(const Daemon *d) {
 }
 
 int state_dir_replace(const char *dir, const Identity *identity, const Argosy__PeersFile *peers) {
-        assert_null(identity);
+        if (identity)
+                return w.disk_error;
         w.n_replaced++;
+        return 0;
+}
+
+// In the place of what join.c calls; the compiler compares them.
+typeof(stream_dial) __wrap_stream_dial;
+typeof(stream_set_frames) __wrap_stream_set_frames;
+typeof(stream_set_deadline) __wrap_stream_set_deadline;
+typeof(stream_channel) __wrap_stream_channel;
+typeof(stream_local_address) __wrap_stream_local_address;
+typeof(stream_send) __wrap_stream_send;
+typeof(stream_close) __wrap_stream_close;
+typeof(identity_install) __wrap_identity_install;
+
+int __wrap_stream_dial(uv_loop_t *loop, const char *address, uint16_t port, TlsContext *tls,
+                       const char *alpn, const Hash *expect_pin, const StreamOps *ops, void *userdata,
+                       Stream **ret) {
+        w.stream = ops;
+        *ret = (Stream *) &w;
+        return 0;
+}
+
+void __wrap_stream_set_frames(Stream *s, size_t max) {
+}
+
+void __wrap_stream_set_deadline(Stream *s, unsigned ms) {
+}
+
+int __wrap_stream_channel(const Stream *s, uint8_t ret[static STREAM_CHANNEL_SIZE]) {
+        memset(ret, 1, STREAM_CHANNEL_SIZE);
+        return 0;
+}
+
+bool __wrap_stream_local_address(const Stream *s, char ret[STREAM_ADDRESS_SIZE]) {
+        return false;
+}
+
+int __wrap_stream_send(Stream *s, const ProtobufCMessage *message) {
+        return 0;
+}
+
+void __wrap_stream_close(Stream *s, int error, bool flush) {
+        assert_int_equal(error, 0);
+}
+
+int __wrap_identity_install(Identity *i, const void *cert, size_t cert_len, const void *ca_cert,
+                            size_t ca_cert_len) {
         return 0;
 }
 
@@ -86,7 +141,8 @@ FIXTURE(begin) {
         w.d.paths = &w.paths;
         w.d.config.name = (char *) "n4";
         w.d.identity_replaced = on_identity_replaced;
-        join_token_new("ca", 2, &token);
+        join_token_new(CA, strlen(CA), &token);
+        w.secret_hash = join_secret_hash(&token);
         w.token = join_token_format(&token);
         assert_non_null(w.token);
 }
@@ -119,6 +175,68 @@ static void it_is_forgotten(void) {
         assert_int_equal(w.n_forgotten, 1);
         assert_int_equal(w.d.end, DAEMON_RESTART);
         assert_null(w.d.joining);
+}
+
+static void reply(JoinProof kind, ProtobufCBinaryData answer) {
+        Argosy__JoinReply r = ARGOSY__JOIN_REPLY__INIT;
+        uint8_t channel[STREAM_CHANNEL_SIZE], bytes[512];
+        Hash proof;
+
+        memset(channel, 1, sizeof(channel));
+        assert_int_equal(join_proof_make(&w.secret_hash, kind, channel, sizeof(channel), answer.data,
+                                         answer.len, &proof),
+                         0);
+        r.answer = answer;
+        r.proof = (ProtobufCBinaryData){HASH_SIZE, proof.bytes};
+        assert_true(argosy__join_reply__get_packed_size(&r) <= sizeof(bytes));
+        assert_int_equal(w.stream->frame((Stream *) &w, bytes, argosy__join_reply__pack(&r, bytes), w.join),
+                         0);
+}
+
+// Up to the moment in which nothing of the former host runs any more.
+static void is_taken_in(void) {
+        Argosy__JoinAnswer answer = ARGOSY__JOIN_ANSWER__INIT;
+        Argosy__Voter voter = ARGOSY__VOTER__INIT, *voters[] = {&voter};
+        struct addrinfo hints = {.ai_flags = AI_NUMERICHOST, .ai_socktype = SOCK_STREAM}, *found;
+        uint8_t cluster_id[16] = {1}, bytes[256];
+
+        assert_int_equal(getaddrinfo("127.0.0.1", NULL, &hints, &found), 0);
+        w.found(0, NULL, found, w.join);
+        w.stream->opened((Stream *) &w, w.join);
+        reply(JOIN_BY_MEMBER, (ProtobufCBinaryData){});
+        answer.ca_cert = (ProtobufCBinaryData){strlen(CA), (uint8_t *) CA};
+        answer.cert = (ProtobufCBinaryData){1, (uint8_t *) "c"};
+        answer.host = 4;
+        answer.cluster_id = (ProtobufCBinaryData){sizeof(cluster_id), cluster_id};
+        answer.n_voters = 1;
+        answer.voters = voters;
+        reply(JOIN_ANSWER, (ProtobufCBinaryData){argosy__join_answer__pack(&answer, bytes), bytes});
+        w.stream->closed((Stream *) &w, 0, w.join);
+        assert_int_equal(w.n_resets, 1);
+        w.n_resets = 0;
+}
+
+static void likewise_when_the_new_identity_cannot_be_written(void **state) {
+        begin_to_join();
+        removed_meanwhile();
+        is_taken_in();
+        w.disk_error = -EIO;
+        w.cleared(w.reset);
+        assert_int_equal(w.n_answers, 1);
+        assert_int_equal(w.status, EIO);
+        assert_int_equal(w.d.end, DAEMON_RUNNING); // until that is done
+        it_is_forgotten();
+}
+
+static void who_was_not_removed_begins_anew_as_who_it_was(void **state) {
+        begin_to_join();
+        is_taken_in();
+        w.disk_error = -EIO;
+        w.cleared(w.reset);
+        assert_int_equal(w.status, EIO);
+        assert_int_equal(w.n_resets, 0);
+        assert_int_equal(w.n_replaced, 0);
+        assert_int_equal(w.d.end, DAEMON_RESTART);
 }
 
 static void who_was_removed_while_he_joined_in_vain_forgets_the_cluster(void **state) {
@@ -161,6 +279,8 @@ static void who_ends_meanwhile_begins_nothing(void **state) {
 RUN_TESTS(
         CASE(who_was_removed_while_he_joined_in_vain_forgets_the_cluster),
         CASE(likewise_when_nobody_waits_for_the_join_any_more),
+        CASE(likewise_when_the_new_identity_cannot_be_written),
+        CASE(who_was_not_removed_begins_anew_as_who_it_was),
         CASE(a_join_in_vain_alone_forgets_nothing),
         CASE(who_ends_meanwhile_begins_nothing)
 )

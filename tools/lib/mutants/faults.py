@@ -701,7 +701,7 @@ FAULTS = [
           "leader/tombstones: what_is_started_again_before_it_has_gone_is_remembered_no_more"),
     Fault("never-is-waited-for-where-its-node-leaves", "src/leader/units/decide-moves.c",
           "if (node_loss_stays(d->leader, u, e)) {",
-          "if (false) {",
+          "if (ret->at_us <= leader_now(d->leader) && node_loss_stays(d->leader, u, e)) {",
           "leader/host-removal: what_waits_for_its_node_goes_when_a_host_that_is_lost_on_its_way_is_removed"),
     Fault("right-at-a-host-that-goes", "src/leader/hosts/access-changes.c",
           "if (batch_builder_has_host(b, host->host)) // it may go with this entry",

@@ -147,11 +147,12 @@ static PlanName *find(const PlanNames *p, uint32_t node, const char *name) {
         return len ? map_find(&p->by_pair, &key, len) : NULL;
 }
 
+// Not where it was refused, and is still to let go of it.
 static bool is_there(const Leader *l, const char *name, const Node *n) {
         const Unit *u = unit_find(l, name);
         const UnitOnNode *s = u ? unit_on_node_find(u, n) : NULL;
 
-        return s && unit_on_node_is_reported(s);
+        return s && unit_on_node_is_reported(s) && !hash_is_zero(unit_on_node_seen(s));
 }
 
 static int add(PlanNames *p, const char *name, const ProtobufCBinaryData *content, const Node *n) {

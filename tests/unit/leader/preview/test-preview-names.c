@@ -110,6 +110,34 @@ static void where_no_node_has_the_name_free_it_waits(void **state) {
         assert_string_equal(rig_node_name(&g, web[0]), "");
 }
 
+static void report_refused(uint32_t host) {
+        Argosy__UnitReport report = UNIT_REPORT_OF(.node = host, .name = (char *) web[0], .refused = true,
+                                                   .error = (char *) FOREIGN),
+                           *reports = &report;
+        Argosy__ToVoter__Reports m = MESSAGE_OF(to_voter__reports, .reports = &reports, .n_reports = 1);
+        Argosy__ToVoter message = TO_VOTER_OF(REPORTS, reports, &m);
+
+        leader_on_message(g.leader, host, &message);
+        rig_settle(&g);
+}
+
+// It has not said yet that it has let go of it, and has nothing of it.
+static void a_node_that_has_just_refused_it_is_asked_about_it(void **state) {
+        for (uint32_t h = 1; h <= HOSTS; h++)
+                rig_host(&g, h)->others = web;
+        rig_change(&g, START, web[0], UNIT(""));
+        rig_host(&g, 1)->deaf = true;
+        report_refused(1);
+        RigAnswer *a = ask_about_web(UNIT(""));
+        rig_settle(&g);
+        assert_int_equal(a->n, 0);
+        rig_host(&g, 1)->deaf = false;
+        rig_settle(&g);
+        const Argosy__Response__UnitResult *u = rig_change_answered(a)->units[0];
+        assert_string_equal(u->message, "would wait for a node");
+        assert_int_equal(u->n_refusals, HOSTS);
+}
+
 // What the start before has found out is asked anew, as a start would.
 static void a_node_that_has_the_name_free_by_now_is_planned(void **state) {
         rig_host(&g, 1)->others = rig_host(&g, 2)->others = rig_host(&g, 3)->others = web;
@@ -441,24 +469,20 @@ static void who_is_to_be_with_one_that_is_refused_goes_with_it(void **state) {
         assert_string_equal(rig_node_name(&g, "mate.service"), "n2");
 }
 
-RUN_TESTS(
-        RIG_TEST(where_the_name_is_somebody_elses_it_is_not_planned),
-        RIG_TEST(nobody_is_refused_for_good_by_a_plan),
-        RIG_TEST(where_no_node_has_the_name_free_it_waits),
-        RIG_TEST(a_node_that_has_the_name_free_by_now_is_planned),
-        RIG_TEST(what_is_there_already_is_not_asked_about),
-        RIG_TEST(of_one_that_runs_everywhere_the_nodes_that_refuse_it_are_named),
-        RIG_TEST(many_are_asked_about_in_a_few_calls),
-        RIG_TEST(the_file_of_one_with_aliases_goes_along),
-        RIG_TEST(a_user_s_manager_is_asked_too),
-        RIG_TEST(a_manager_that_is_not_there_is_not_asked),
-        RIG_TEST(one_that_does_not_answer_is_waited_for_as_long_as_it_may_take),
-        RIG_TEST(one_that_is_lost_meanwhile_is_not_waited_for),
-        RIG_TEST(a_plan_that_nobody_wants_any_more_is_forgotten),
-        RIG_TEST(who_is_replaced_where_the_other_one_is_refused_is_stopped),
-        RIG_TEST(who_is_replaced_on_each_node_that_refuses_the_other_one_is_stopped),
-        RIG_TEST(who_is_preempted_where_the_other_one_is_refused_has_its_place_back),
-        RIG_TEST(who_was_refused_makes_room_for_the_higher_one_all_the_same),
-        RIG_TEST(who_waits_for_others_to_leave_is_not_refused_yet),
-        RIG_TEST(who_is_to_be_with_one_that_is_refused_goes_with_it)
-)
+RUN_TESTS(RIG_TEST(where_the_name_is_somebody_elses_it_is_not_planned),
+          RIG_TEST(nobody_is_refused_for_good_by_a_plan), RIG_TEST(where_no_node_has_the_name_free_it_waits),
+          RIG_TEST(a_node_that_has_just_refused_it_is_asked_about_it),
+          RIG_TEST(a_node_that_has_the_name_free_by_now_is_planned),
+          RIG_TEST(what_is_there_already_is_not_asked_about),
+          RIG_TEST(of_one_that_runs_everywhere_the_nodes_that_refuse_it_are_named),
+          RIG_TEST(many_are_asked_about_in_a_few_calls), RIG_TEST(the_file_of_one_with_aliases_goes_along),
+          RIG_TEST(a_user_s_manager_is_asked_too), RIG_TEST(a_manager_that_is_not_there_is_not_asked),
+          RIG_TEST(one_that_does_not_answer_is_waited_for_as_long_as_it_may_take),
+          RIG_TEST(one_that_is_lost_meanwhile_is_not_waited_for),
+          RIG_TEST(a_plan_that_nobody_wants_any_more_is_forgotten),
+          RIG_TEST(who_is_replaced_where_the_other_one_is_refused_is_stopped),
+          RIG_TEST(who_is_replaced_on_each_node_that_refuses_the_other_one_is_stopped),
+          RIG_TEST(who_is_preempted_where_the_other_one_is_refused_has_its_place_back),
+          RIG_TEST(who_was_refused_makes_room_for_the_higher_one_all_the_same),
+          RIG_TEST(who_waits_for_others_to_leave_is_not_refused_yet),
+          RIG_TEST(who_is_to_be_with_one_that_is_refused_goes_with_it))

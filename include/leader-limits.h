@@ -133,7 +133,7 @@
         LIMIT(begun, 8, 1, "requests of one author and one kind that have begun and take several turns")    \
         LIMIT(plans_asking, 2, 1, "plans of one author that have asked nodes, at a time")                   \
         LIMIT(plans_asking_others, 8, 1, "of these, of all but root and whom argosyd runs as")              \
-        LIMIT(held_going, 64, 1, "held jobs that go on at a time")                                          \
+        LIMIT(held_going, 64, 1, "held jobs that go on at a time, but for those that ask hosts")            \
         LIMIT(preempted, 16, 1,                                                                             \
               "units that are ending because they were preempted, and those of one round")                  \
         LIMIT(rebalance_flying, 4, 1, "units that a rebalance moves at a time")                             \

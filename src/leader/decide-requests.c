@@ -22,6 +22,7 @@
 #include "decide-queue.h"
 #include "handlers.h"
 #include "host-removal.h"
+#include "held-jobs.h"
 #include "image-pinning.h"
 #include "image-pulls.h"
 #include "response.h"
@@ -202,6 +203,11 @@ static int plan_request(Decision *d, PendingRequest *t, const Handler *h, BatchB
         return r == PLAN_IN_BATCH ? decide_job_put(d, t, mark) ?: PLAN_IN_BATCH : r;
 }
 
+// Whether others have it ask nodes, and these have not answered.
+static bool waits_for_nodes(PendingRequest *t) {
+        return t->works && (image_pinning_waits(t) || container_check_waits(t) || image_pulls_wait(t));
+}
+
 // False: it waits for the next entry, and those behind it with it, so that nobody overtakes it for good.
 static bool decide_request(Decision *d, PendingRequest *t, const Handler *h) {
         DecisionMark mark = decision_mark(d);
@@ -219,8 +225,11 @@ static bool decide_request(Decision *d, PendingRequest *t, const Handler *h) {
                 list_append(&d->taken, &t->queue);
                 // Nothing is placed behind it on a host that goes by this entry.
                 return t->request->what_case != ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE;
-        } else if (r != QUEUE_PUT_BACK && list_is_linked(&t->queue) && h->log.entry != ENTRY_UNITS)
-                d->n_served -= units_of(t, h); // it waits for somebody else, and that was a look
+        } else if (r != QUEUE_PUT_BACK && list_is_linked(&t->queue)) { // it waits for somebody else
+                held_job_note_asking(t, waits_for_nodes(t));
+                if (h->log.entry != ENTRY_UNITS) // that was a look
+                        d->n_served -= units_of(t, h);
+        }
         return true;
 }
 
@@ -240,11 +249,6 @@ static bool may_begin(Leader *l, const PendingRequest *t, const Handler *h) {
         return !h->may_begin || h->may_begin(l, t);
 }
 
-// Whether others have it ask nodes, and these have not answered.
-static bool waits_for_nodes(PendingRequest *t) {
-        return t->works && (image_pinning_waits(t) || container_check_waits(t) || image_pulls_wait(t));
-}
-
 void decide_requests(Decision *d) {
         Leader *l = d->leader;
         bool more = true;
@@ -255,7 +259,10 @@ void decide_requests(Decision *d) {
                 const Handler *h = handler_find(t->request->what_case); // never NULL: it was taken on
                 size_t n_units = units_of(t, h);
 
-                if (!may_begin(l, t, h) || waits_for_nodes(t))
+                bool asks = waits_for_nodes(t);
+
+                held_job_note_asking(t, asks);
+                if (!may_begin(l, t, h) || asks)
                         continue; // goes on when one of its author has ended, or what it waits for is over
                 if (!batch_builder_takes_request(&d->batch, n_units) || !has_time(d, n_units))
                         break;

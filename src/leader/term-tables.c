@@ -24,6 +24,7 @@
 #include "host-clocks.h"
 #include "host-leases.h"
 #include "host-marks.h"
+#include "image-pinning.h"
 #include "macro.h"
 #include "mass-loss-controller.h"
 #include "node-calls.h"
@@ -122,6 +123,10 @@ static const TermTable tables[] = {
          WHEN(DUE_SET(container_checks.n)),
          .next_deadline = container_checks_next_deadline,
          .retire = container_checks_retire},
+        {.on_time = image_pinnings_on_time,
+         WHEN(DUE_SET(image_pinnings.n)),
+         .next_deadline = image_pinnings_next_deadline,
+         .retire = image_pinnings_retire},
         {DUE_AT(ca_due_us), .sets_due = DUE_CA, .retire = ca_controller_retire},
         {DUE_AT(voter_secrets_due_us), .sets_due = DUE_VOTER_SECRETS,
          .retire = voter_secrets_controller_retire},

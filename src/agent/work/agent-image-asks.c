@@ -6,7 +6,7 @@
 // The digest is that of the manifest as the registry has it, which is the index if there is one: so hosts of
 // several architectures find theirs. It is computed here, so no header of a registry is believed. What is no
 // manifest, or longer than MANIFEST_MAX, is refused, and so is a question beyond ASKS_MAX. A registry that
-// this host does not reach is asked by another one.
+// this host does not reach, or that does not answer it, is asked by another one.
 
 #include "agent-image-asks.h"
 
@@ -25,7 +25,7 @@
 enum {
         ASKS_MAX = 16,
         MANIFEST_MAX = 1 << 20, // bytes: they are hashed on the loop
-        ASK_SEC = 30,
+        ASK_SEC = 15, // the leader asks another host after that (image-pinning.c)
 };
 
 typedef struct ImageAsk {
@@ -72,7 +72,7 @@ static void on_asked(int result, const Buf *output, const Buf *said, void *userd
                        : result == -EFBIG     ? "the manifest that the registry sent is longer than 1 MiB"
                        : result == 0          ? "what the registry sent is no manifest"
                                               : strerror(-result),
-                       words && !registry_words_deny(words));
+                       result == -ETIMEDOUT || (words && !registry_words_deny(words)));
         ask_free(ask);
 }
 

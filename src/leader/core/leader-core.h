@@ -251,6 +251,7 @@ struct Leader {
                 previews_asking; // PendingRequest.queue: those that wait for what nodes say, in the order of
                                  // their deadlines
         DeadlineHeap container_checks; // ContainerCheck.deadline: container-check.c alone
+        DeadlineHeap image_pinnings;   // ImagePinning.deadline: image-pinning.c alone
         size_t n_plans_asking;    // that have asked nodes, of all but root and whom argosyd runs as
         size_t n_plans_kept;      // of these, those that are kept as they are with their copy of the
                                   // Placement
@@ -388,6 +389,7 @@ struct Leader {
         ListNode held_closed, held_by_rules, held_over; // by the closed queue; by rules; have ended
         ListNode held_going;      // have a pending request, and have not begun
         size_t n_held_going;      // pending requests of held jobs, also of those that have begun
+        size_t n_held_asking;     // of these, those that wait for what hosts say about images
         size_t n_held_admitted;   // jobs of limits in the entry that is being made
         uint64_t n_held_judged;   // one by one
         uint64_t queue_revision;  // of the rules by which they were judged last

@@ -43,6 +43,7 @@ static void images_free(PendingRequest *t, RequestWork *work) {
                 image_pin_done(&p->pins[i]);
         free(p->pins);
         free(p->pinned);
+        deadline_heap_clear(&t->leader->image_pinnings, &p->deadline);
         free(p);
 }
 

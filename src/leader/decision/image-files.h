@@ -6,6 +6,7 @@
 
 #include "cluster-state.h"
 #include "content-image.h"
+#include "deadline-heap.h"
 #include "pending-requests.h"
 
 enum { IMAGE_PIN_HOSTS_MAX = 4 }; // that are asked for one image, with those that are asked again
@@ -18,6 +19,7 @@ typedef struct ImagePin {
         char *why;                           // the registry's words; NULL: none
         char *here;                          // those of the last host that could not ask it; NULL: all could
         uint64_t call;                       // 0: nobody is asked
+        uint64_t until_us;                   // for so long that host has time
         uint32_t asked[IMAGE_PIN_HOSTS_MAX]; // nodes
         size_t n_asked, n_tries;             // with those that said nothing
         uint32_t silent;                     // a node whose session ended while it was asked last; 0: none
@@ -29,6 +31,7 @@ typedef struct ImagePinning {
         ImagePin *pins;
         size_t n, allocated;
         bool listed; // `pins` are all that the request needs
+        Deadline deadline; // of the host that was asked first, in Leader.image_pinnings
         struct Pinned {
                 Hash source, content;
         } * pinned; // of the files, those that got a digest

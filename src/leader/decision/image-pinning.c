@@ -11,9 +11,10 @@
 // An image whose name depends on the instance gives each instance a file of its own, with its own digest.
 //
 // A host that cannot ask (no skopeo, no way to the registry, no session any more) leaves it to another one,
-// IMAGE_PIN_HOSTS_MAX times. One whose session has ended has said nothing, and may be asked again: a host
-// attaches anew when its podman is another one. If no other is left, it is waited for while its Attach is on
-// its way.
+// IMAGE_PIN_HOSTS_MAX times, and so does one that has said nothing within HOST_MS, which is longer than it
+// waits for the registry itself (agent-image-asks.c). One whose session has ended has said nothing, and may
+// be asked again: a host attaches anew when its podman is another one. If no other is left, it is waited for
+// while its Attach is on its way.
 // What the registry says refuses the request: a file without a digest would be another image on each host
 // and each day. `unpinned` takes it as it is, and asks nobody.
 
@@ -23,6 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clock.h"
 #include "content-image.h"
 #include "image-auth.h"
 #include "image-files.h"
@@ -36,6 +38,10 @@
 #include "tables.h"
 #include "turn.h"
 #include "unit-file.h"
+
+enum {
+        HOST_MS = 20 * 1000, // that a host has for its answer
+};
 
 static bool is_attaching(const Node *n) {
         return n && n->host->linked && !n->host->attached;
@@ -82,6 +88,56 @@ static void on_answered(PendingRequest *t, Node *n, const Argosy__ToVoter__Image
                                       *answer->error ? answer->error : "what it answers is no digest");
 }
 
+// ------------------------------------------------------------------------------------------ within its time
+
+// The first of those that are asked.
+static int set_deadline(PendingRequest *t) {
+        ImagePinning *p = image_files_work(t);
+        uint64_t first = 0;
+
+        for (size_t i = 0; i < p->n; i++)
+                if (p->pins[i].call && (first == 0 || p->pins[i].until_us < first))
+                        first = p->pins[i].until_us;
+        if (first > 0)
+                return deadline_heap_set(&t->leader->image_pinnings, &p->deadline, first);
+        deadline_heap_clear(&t->leader->image_pinnings, &p->deadline);
+        return 0;
+}
+
+uint64_t image_pinnings_next_deadline(const Leader *l) {
+        return deadline_heap_next(&l->image_pinnings);
+}
+
+// What it says later is about nothing any more (find_call()).
+static void give_up(const Leader *l, ImagePin *pin) {
+        const Node *n = node_find(l, pin->asked[pin->n_asked - 1]);
+
+        pin->call = 0;
+        free(pin->here);
+        pin->here = str_printf("%s has not said within %d seconds what the registry says",
+                               n ? n->name : "the host", HOST_MS / 1000);
+}
+
+void image_pinnings_on_time(Leader *l) {
+        uint64_t now = leader_now(l);
+        Deadline *d;
+
+        while ((d = deadline_heap_pop(&l->image_pinnings, now))) {
+                ImagePinning *p = CONTAINER_OF(d, ImagePinning, deadline);
+
+                for (size_t i = 0; i < p->n; i++)
+                        if (p->pins[i].call && p->pins[i].until_us <= now)
+                                give_up(l, &p->pins[i]);
+                leader_mark(l);
+        }
+}
+
+void image_pinnings_retire(Leader *l) {
+        deadline_heap_done(&l->image_pinnings);
+}
+
+// --------------------------------------------------------------------------------------------------- asking
+
 static int fail(ImagePin *pin, char *why) {
         pin->why = why;
         return why ? 0 : -ENOMEM;
@@ -99,6 +155,7 @@ static int ask_with(PendingRequest *t, ImagePin *pin, Node *n, const char *regis
                 return r;
         pin->asked[pin->n_asked++] = n->number;
         pin->n_tries++;
+        pin->until_us = leader_now(t->leader) + HOST_MS * USEC_PER_MSEC;
         return node_calls_ask_image(t->leader, t, n, &question, on_answered, t, &pin->call);
 }
 
@@ -145,6 +202,7 @@ static int ask_all(PendingRequest *t, const ImagePin **ret_failed) {
                         *ret_failed = pin;
                 all &= *pin->digest != 0;
         }
+        r = r < 0 ? r : set_deadline(t);
         return r < 0 ? r : all;
 }
 

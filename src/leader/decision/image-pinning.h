@@ -19,3 +19,7 @@ bool image_pinning_waits(const PendingRequest *t);
 // The content that a unit is to have whose folder says `source`: that which came with the request, with its
 // digest, or that of `now`, if this has the same source. `now`: what the unit has; NULL: nothing.
 Hash image_pinning_content(const PendingRequest *t, const SpecEntry *now, const Hash *source);
+// In Leader.image_pinnings: when the next host has had its time; 0: none is asked.
+uint64_t image_pinnings_next_deadline(const Leader *l);
+void image_pinnings_on_time(Leader *l);
+void image_pinnings_retire(Leader *l); // after all pending requests

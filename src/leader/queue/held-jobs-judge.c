@@ -81,8 +81,7 @@ static void on_response(const Argosy__Response *r, void *userdata) {
         if (!r->final)
                 return;
         held_job_leave(h);
-        h->pending = NULL;
-        l->n_held_going--;
+        held_job_goes_no_more(h);
         if (is_to_be_tried_again(r))
                 held_job_make_due(l, h);
         else if (held_job_has_begun(l, h))
@@ -118,8 +117,7 @@ void held_job_put_back(Leader *l, PendingRequest *t) {
         HeldJob *h = t->held;
 
         held_job_leave(h);
-        h->pending = NULL;
-        l->n_held_going--;
+        held_job_goes_no_more(h);
         request_stop_answering(t);
         request_free(t);
         held_job_make_due(l, h);
@@ -225,6 +223,16 @@ static bool judge_due(Leader *l, HeldJob *h, const Argosy__StoredRequest *m, siz
         return true;
 }
 
+enum {
+        ASKING_MAX = 16, // jobs that ask hosts, for each one that may go beside them
+};
+
+// Those that ask hosts hold up nobody: a registry may take a minute to say nothing.
+static bool may_go(const Leader *l) {
+        return l->n_held_going - l->n_held_asking < l->limits.held_going &&
+               l->n_held_asking < ASKING_MAX * l->limits.held_going;
+}
+
 void held_jobs_step(Leader *l) {
         LeaderWalk *walk = &l->walks.of[WALK_HELD];
         size_t n = 0, bytes = 0, most = walk_slice(walk, l->limits.held_judged),
@@ -236,7 +244,7 @@ void held_jobs_step(Leader *l) {
         put_all_back(l);
         for (HeldJob *h; (h = queue_take_changed(l));)
                 held_job_make_due(l, h);
-        while (l->held_due.n > 0 && l->n_held_going < l->limits.held_going && n++ < most &&
+        while (l->held_due.n > 0 && may_go(l) && n++ < most &&
                bytes < walk_slice(walk, l->limits.held_bytes)) {
                 HeldJob *h = CONTAINER_OF(deadline_heap_pop(&l->held_due, UINT64_MAX), HeldJob, due);
                 const Argosy__StoredRequest *m = cluster_state_find_stored_request(l->state, h->number);
@@ -248,7 +256,7 @@ void held_jobs_step(Leader *l) {
                 break; // no job behind it goes before it
         }
         walk_sliced(l, walk, l->held_due.n > 0 ? 0 : 1);
-        if (l->held_due.n > 0 && l->n_held_going < l->limits.held_going) // else their entry marks it
+        if (l->held_due.n > 0 && may_go(l)) // else their entry marks it, or what hosts say
                 leader_mark(l);
 }
 

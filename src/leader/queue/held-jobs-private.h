@@ -44,6 +44,7 @@ struct HeldJob {
         HeldJobVerdict why;
         uint32_t rule; // that holds it
         Argosy__JobRecord end;
+        bool asks;    // it goes, and waits for what hosts say about images
         bool begun;   // the log has a chunk of it: it is counted with those that are running
         size_t tally; // its row in Leader.tallies.jobs
         size_t n_after;
@@ -56,6 +57,8 @@ void held_job_await(Leader *l, HeldJob *h, uint64_t number); // the end of that 
 void held_job_stop_awaiting(Leader *l, HeldJob *h);
 // It is judged, or will not be.
 void held_job_forget_request(HeldJob *h);
+// Its pending request is about to end.
+void held_job_goes_no_more(HeldJob *h);
 // It is over without having begun, which is to be written.
 void held_job_end(Leader *l, HeldJob *h, Argosy__JobState state, const char *why);
 

@@ -15,6 +15,7 @@
 
 #include "held-jobs-private.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "held-verdict.h"
@@ -129,9 +130,32 @@ static void end_done(HeldJob *h) {
                 free(h->end.end_message);
 }
 
+void held_job_note_asking(const PendingRequest *t, bool asks) {
+        HeldJob *h = t->held;
+
+        if (!h || h->asks == asks)
+                return;
+        h->asks = asks;
+        if (!asks) {
+                h->leader->n_held_asking--;
+                return;
+        }
+        h->leader->n_held_asking++;
+        if (h->leader->held_due.n > 0)
+                leader_mark(h->leader);
+}
+
+void held_job_goes_no_more(HeldJob *h) {
+        held_job_note_asking(h->pending, false);
+        h->pending = NULL;
+        h->leader->n_held_going--;
+}
+
 // What it asked for is in the log, and nobody listens; or it has ended before it could be decided.
-static void drop_pending_request(Leader *l, PendingRequest *t) {
-        l->n_held_going--;
+static void drop_pending_request(HeldJob *h) {
+        PendingRequest *t = h->pending;
+
+        held_job_goes_no_more(h);
         request_stop_answering(t);
         t->held = NULL;
         if (t->job == 0 && t->job_flying == 0)
@@ -143,7 +167,7 @@ static void held_free(Leader *l, HeldJob *h) {
         tally_leave(l, h);
         held_job_stop_awaiting(l, h);
         if (h->pending)
-                drop_pending_request(l, TAKE_PTR(h->pending));
+                drop_pending_request(h);
         held_job_forget_request(h);
         map_take(&l->held_jobs, &h->number, sizeof(h->number));
         author_jobs_drop(l, h->author);
@@ -176,7 +200,7 @@ void held_jobs_retire(Leader *l) {
         map_done(&l->queue_names);
         list_init(&l->queue_changed);
         l->n_queue_groups = 0;
-        l->n_held_going = l->n_held_admitted = 0;
+        l->n_held_going = l->n_held_asking = l->n_held_admitted = 0;
         l->held_put_back_due = false;
         author_jobs_retire(l); // those of open jobs, too
 }
@@ -330,7 +354,11 @@ void held_job_phrase(const Leader *l, uint64_t number, char ret[HELD_WHY_SIZE]) 
         size_t n_open = 0;
 
         *ret = '\0';
-        if (!h || held_job_has_begun(l, h) || h->pending)
+        if (!h || held_job_has_begun(l, h))
+                return;
+        if (h->asks)
+                snprintf(ret, HELD_WHY_SIZE, "hosts are asked about its containers and their images");
+        if (h->pending)
                 return;
         for (size_t i = h->n_after; i-- > 0;)
                 if (h->after[i].awaited) {

@@ -42,6 +42,9 @@ bool held_jobs_can_hold(const Argosy__Request *request);
 bool held_jobs_judge(Leader *l, PendingRequest *t, HeldJobVerdict *ret, const Argosy__QueueRule **ret_rule);
 // It does not go after all, since somebody else came first. Ends the pending request.
 void held_job_put_back(Leader *l, PendingRequest *t);
+// Whether it waits for what hosts say about images: as long as it does, others go in its place. Of other
+// requests nothing is noted.
+void held_job_note_asking(const PendingRequest *t, bool asks);
 uint64_t held_job_number(const HeldJob *h);
 // Into the batch: the ends of those that are over. 0 or -ENOMEM.
 int held_jobs_decide(Leader *l, BatchBuilder *b);

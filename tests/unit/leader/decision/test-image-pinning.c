@@ -235,6 +235,41 @@ static void a_host_that_is_lost_leaves_it_to_another_one(void **state) {
         assert_int_equal(registry.asked[0], 5 - asked);
 }
 
+// Its session lives, and so does its lease.
+static void a_host_that_says_nothing_leaves_it_to_another_one(void **state) {
+        uint64_t id[2] = {++g.id, 55};
+
+        rig_host(&g, 2)->mute = rig_host(&g, 3)->mute = true;
+        RigAnswer *a =
+                rig_change_with_and_settle(&g, START, "web.service", IMAGE, false, (const uint8_t *) id);
+        uint32_t asked = rig_host(&g, 2)->calls > 0 ? 2 : 3;
+        rig_host(&g, 2)->mute = rig_host(&g, 3)->mute = false; // for what is asked from now on
+        rig_pass_ms(&g, 19000);
+        assert_int_equal(a->n, 0);
+        rig_pass_ms(&g, 1100);
+        assert_true(a->final);
+        assert_done(rig_last(a));
+        assert_string_equal(digest_of("web.service"), OLD);
+        assert_int_equal(registry.asked[0], 5 - asked);
+        assert_int_equal(deadline_heap_next(&g.leader->image_pinnings), 0);
+}
+
+static void if_no_host_says_anything_it_is_refused(void **state) {
+        uint64_t id[2] = {++g.id, 55};
+
+        rig_host(&g, 2)->mute = rig_host(&g, 3)->mute = true;
+        RigAnswer *a =
+                rig_change_with_and_settle(&g, START, "web.service", IMAGE, false, (const uint8_t *) id);
+        rig_pass_ms(&g, 39000);
+        assert_int_equal(a->n, 0);
+        rig_pass_ms(&g, 1100);
+        assert_true(a->final);
+        assert_int_equal(rig_last(a)->status, EIO);
+        assert_non_null(
+                strstr(rig_last(a)->message, "has not said within 20 seconds what the registry says"));
+        assert_null(rig_record(&g, "web.service"));
+}
+
 #define ON_2 IMAGE "[X-Argosy]\nHost=n2\n"
 
 // As one does whose podman is another one; no other could be asked.
@@ -515,6 +550,26 @@ static void who_goes_by_a_rule_that_is_deleted_has_a_place_of_the_limit_before_w
         assert_true(rig_record(&g, "web.service")->revision < rig_record(&g, "younger.service")->revision);
 }
 
+static void a_held_job_that_waits_for_a_registry_holds_up_no_other(void **state) {
+        uint64_t job = hold((Ask){START, "web.service", IMAGE, .hold = true}),
+                 other = hold((Ask){START, "plain.service", SERVICE, .hold = true});
+
+        g.leader->limits.held_going = 1;
+        rig_host(&g, 2)->mute = rig_host(&g, 3)->mute = true;
+        assert_int_equal(release(job), 0);
+        rig_settle(&g);
+        assert_int_equal(release(other), 0);
+        rig_pass_ms(&g, LATER_MS);
+        assert_int_equal(state_of(other), DONE);
+        assert_true(is_launched("plain.service"));
+        assert_string_equal(rig_show_job(&g, job)->held_by,
+                            "hosts are asked about its containers and their images");
+        rig_host(&g, 2)->mute = rig_host(&g, 3)->mute = false;
+        rig_pass_ms(&g, 25000);
+        assert_int_equal(state_of(job), DONE);
+        assert_int_equal(g.leader->n_held_going + g.leader->n_held_asking, 0);
+}
+
 static void a_held_job_that_is_not_resolved_is_over(void **state) {
         uint64_t job = hold((Ask){START, "web.service", IMAGE, .hold = true});
 
@@ -649,37 +704,36 @@ static void an_update_of_these_is_refused(void **state) {
         assert_non_null(strstr(r->message, "--replace"));
 }
 
-RUN_TESTS(
-        IMAGE_TEST(a_tag_is_resolved_by_a_host_that_may_run_it),
-        IMAGE_TEST(lists_have_the_image_and_its_digest),
-        IMAGE_TEST(the_same_file_keeps_its_digest),
-        IMAGE_TEST(a_file_that_is_not_taken_is_not_asked_about),
-        IMAGE_TEST(a_file_that_is_taken_after_all_is_asked_about),
-        IMAGE_TEST(what_is_taken_by_then_is_asked_about_too),
-        IMAGE_TEST(what_is_asked_twice_is_refused_as_one),
-        IMAGE_TEST(what_the_registry_says_refuses_the_request),
-        IMAGE_TEST(a_host_that_cannot_ask_leaves_it_to_another_one),
-        IMAGE_TEST(if_no_host_reaches_the_registry_it_is_said_why),
-        IMAGE_TEST(a_host_that_is_lost_leaves_it_to_another_one),
-        IMAGE_TEST(a_host_that_attaches_anew_is_asked_again),
-        IMAGE_TEST(a_host_that_is_attaching_is_waited_for),
-        IMAGE_TEST(those_who_wait_for_a_host_that_is_attaching_cost_no_turn),
-        IMAGE_TEST(a_host_that_goes_for_good_is_not_waited_for),
-        IMAGE_TEST(without_a_host_that_may_run_it_nothing_is_taken),
-        IMAGE_TEST(others_are_decided_meanwhile),
-        IMAGE_TEST(who_may_bring_nothing_by_then_starts_what_is_there),
-        IMAGE_TEST(who_may_make_no_instance_by_then_starts_what_is_there),
-        IMAGE_TEST(the_next_leader_asks_again),
-        IMAGE_TEST(it_runs_with_that_image_everywhere_and_after_undo),
-        IMAGE_TEST(a_held_job_is_resolved_when_it_begins),
-        IMAGE_TEST(who_goes_by_another_rule_takes_no_place_of_a_limit_from_an_older_job),
-        IMAGE_TEST(who_goes_by_a_rule_that_is_deleted_has_a_place_of_the_limit_before_who_comes),
-        IMAGE_TEST(a_held_job_that_is_not_resolved_is_over),
-        IMAGE_TEST(unpinned_it_is_taken_as_it_is),
-        IMAGE_TEST(an_update_with_pull_resolves_the_same_file_anew),
-        IMAGE_TEST(instances_of_a_template_share_a_digest),
-        IMAGE_TEST(units_whose_digests_differ_have_one_file_to_pull),
-        IMAGE_TEST(units_of_several_files_have_none_to_pull),
-        IMAGE_TEST(an_image_that_depends_on_the_instance_is_resolved_for_each),
-        IMAGE_TEST(an_update_of_these_is_refused)
-)
+RUN_TESTS(IMAGE_TEST(a_tag_is_resolved_by_a_host_that_may_run_it),
+          IMAGE_TEST(lists_have_the_image_and_its_digest), IMAGE_TEST(the_same_file_keeps_its_digest),
+          IMAGE_TEST(a_file_that_is_not_taken_is_not_asked_about),
+          IMAGE_TEST(a_file_that_is_taken_after_all_is_asked_about),
+          IMAGE_TEST(what_is_taken_by_then_is_asked_about_too),
+          IMAGE_TEST(what_is_asked_twice_is_refused_as_one),
+          IMAGE_TEST(what_the_registry_says_refuses_the_request),
+          IMAGE_TEST(a_host_that_cannot_ask_leaves_it_to_another_one),
+          IMAGE_TEST(if_no_host_reaches_the_registry_it_is_said_why),
+          IMAGE_TEST(a_host_that_is_lost_leaves_it_to_another_one),
+          IMAGE_TEST(a_host_that_says_nothing_leaves_it_to_another_one),
+          IMAGE_TEST(if_no_host_says_anything_it_is_refused),
+          IMAGE_TEST(a_host_that_attaches_anew_is_asked_again),
+          IMAGE_TEST(a_host_that_is_attaching_is_waited_for),
+          IMAGE_TEST(those_who_wait_for_a_host_that_is_attaching_cost_no_turn),
+          IMAGE_TEST(a_host_that_goes_for_good_is_not_waited_for),
+          IMAGE_TEST(without_a_host_that_may_run_it_nothing_is_taken),
+          IMAGE_TEST(others_are_decided_meanwhile),
+          IMAGE_TEST(who_may_bring_nothing_by_then_starts_what_is_there),
+          IMAGE_TEST(who_may_make_no_instance_by_then_starts_what_is_there),
+          IMAGE_TEST(the_next_leader_asks_again),
+          IMAGE_TEST(it_runs_with_that_image_everywhere_and_after_undo),
+          IMAGE_TEST(a_held_job_is_resolved_when_it_begins),
+          IMAGE_TEST(who_goes_by_another_rule_takes_no_place_of_a_limit_from_an_older_job),
+          IMAGE_TEST(who_goes_by_a_rule_that_is_deleted_has_a_place_of_the_limit_before_who_comes),
+          IMAGE_TEST(a_held_job_that_waits_for_a_registry_holds_up_no_other),
+          IMAGE_TEST(a_held_job_that_is_not_resolved_is_over), IMAGE_TEST(unpinned_it_is_taken_as_it_is),
+          IMAGE_TEST(an_update_with_pull_resolves_the_same_file_anew),
+          IMAGE_TEST(instances_of_a_template_share_a_digest),
+          IMAGE_TEST(units_whose_digests_differ_have_one_file_to_pull),
+          IMAGE_TEST(units_of_several_files_have_none_to_pull),
+          IMAGE_TEST(an_image_that_depends_on_the_instance_is_resolved_for_each),
+          IMAGE_TEST(an_update_of_these_is_refused))

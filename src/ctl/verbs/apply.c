@@ -4,8 +4,9 @@
 //
 //      1. the folder is read (unit-folder.c)
 //      2. the leader is asked what it would change, by hashes alone
-//      3. with --plan the difference is printed, else what the cluster does not have is sent, with the
-//      plan's fingerprint
+//      3. with --plan the leader is asked again with new files of containers, as these may change a network
+//      that others share, and the difference is printed; else what the cluster does not have is sent, with
+//      the plan's fingerprint
 //      4. what each unit is to come to is waited for (mixed-change.c), or the end of the rollout that brings
 //      it there (rollouts.c)
 //
@@ -268,6 +269,34 @@ static int print_row(Apply *a, const Argosy__Response__ApplyRow *row) {
         return EXIT_OK;
 }
 
+// Not of the folder's changes, but stops and starts with them.
+static int describe_sharer(const Argosy__Response__ApplySharer *sharer, Buf *b) {
+        int r = buf_printf(b, "%s: shares %s, which changes: ", sharer->unit, sharer->networks);
+
+        r = r ?: buf_printf(b, sharer->restarts ? "stops and starts again" : "gets its new file");
+        if (r == 0 && *sharer->node)
+                r = buf_printf(b, ", on %s", sharer->node);
+        if (r == 0 && *sharer->set)
+                r = buf_printf(b, "; of the set %s", sharer->set);
+        return r ?: buf_printf(b, "\n");
+}
+
+static int print_sharers(const Apply *a) {
+        const Argosy__Response__ApplyPlan *plan = a->plan;
+        _cleanup_buf_ Buf text = {};
+        int r = 0;
+
+        for (size_t i = 0; i < plan->n_sharers && r == 0; i++)
+                r = describe_sharer(plan->sharers[i], &text);
+        if (r == 0 && plan->more_sharers > 0)
+                r = buf_printf(&text, "%" PRIu32 " more units share a network that changes\n",
+                               plan->more_sharers);
+        if (r < 0)
+                return ctl_oom(a->ctl);
+        fwrite(text.data, 1, text.len, a->ctl->term.out);
+        return EXIT_OK;
+}
+
 static const char *change_word(const Argosy__Response__ApplyRow *row) {
         if (!apply_row_changes(row))
                 return row->starts ? "start" : "none";
@@ -328,12 +357,28 @@ static void print_json_row(Apply *a, Json *j, const Argosy__Response__ApplyRow *
         json_end(j, '}');
 }
 
+static void print_json_sharer(const Apply *a, Json *j, const Argosy__Response__ApplySharer *sharer) {
+        const char *const words[][2] = {{"unit", sharer->unit},
+                                        {"change", "share"},
+                                        {"networks", sharer->networks},
+                                        {"set", sharer->set},
+                                        {"node", sharer->node}};
+
+        json_begin(j, '{');
+        json_strings(j, words, ELEMENTSOF(words));
+        json_member_bool(j, "restarts", sharer->restarts);
+        json_member_u64(j, "revision", a->plan->revision);
+        json_end(j, '}');
+}
+
 static int print_json(Apply *a, int code) {
         Json j = {.f = a->ctl->term.out, .pretty = a->ctl->opt.json == JSON_PRETTY};
 
         json_begin(&j, '[');
         for (size_t i = 0; i < a->plan->n_rows; i++)
                 print_json_row(a, &j, a->plan->rows[i]);
+        for (size_t i = 0; i < a->plan->n_sharers; i++)
+                print_json_sharer(a, &j, a->plan->sharers[i]);
         json_end(&j, ']');
         json_finish(&j);
         return code;
@@ -366,6 +411,8 @@ static int print_rows(Apply *a) {
                 pager_open(&a->ctl->term);
         for (size_t i = 0; i < a->plan->n_rows && code == EXIT_OK; i++)
                 code = print_row(a, a->plan->rows[i]);
+        if (code == EXIT_OK)
+                code = print_sharers(a);
         fflush(a->ctl->term.out);
         return code;
 }
@@ -408,7 +455,7 @@ static FileWarnings *begin_warnings(const Apply *a) {
         return files ? file_warnings_begin(a->ctl, files, n) : NULL;
 }
 
-// ---- doing it
+// ---- files that go along
 
 static int send_file(Apply *a, size_t unit, Map *sent, size_t *n) {
         const UnitFolderFile *file = a->folder.units[unit].file;
@@ -431,15 +478,46 @@ static int send_file(Apply *a, size_t unit, Map *sent, size_t *n) {
         return 0;
 }
 
+// For one file of each row.
+static int make_room(Apply *a) {
+        size_t n_rows = a->plan->n_rows;
+
+        a->files = calloc(n_rows + 1, sizeof(*a->files));
+        a->file_pointers = calloc(n_rows + 1, sizeof(*a->file_pointers));
+        a->message.files = a->file_pointers;
+        return a->files && a->file_pointers ? 0 : -ENOMEM;
+}
+
+static int add_containers(Apply *a) {
+        _cleanup_(map_done) Map sent = {};
+        int r = make_room(a);
+
+        for (size_t i = 0; i < a->plan->n_rows && r == 0; i++) {
+                const Argosy__Response__ApplyRow *row = a->plan->rows[i];
+                const UnitFolderUnit *unit = row->need ? find_unit(a, row->unit) : NULL;
+
+                if (unit && unit->file && unit->file->parsed && unit->file->parsed->container)
+                        r = send_file(a, (size_t) (unit - a->folder.units), &sent, &a->message.n_files);
+        }
+        return r;
+}
+
+// Who shares a network that changes the leader knows only of contents that it has.
+static int ask_for_sharers(Apply *a) {
+        if (add_containers(a) < 0)
+                return ctl_oom(a->ctl);
+        return a->message.n_files > 0 ? ask_plan(a) : EXIT_OK;
+}
+
+// ---- doing it
+
 static int add_what_it_needs(Apply *a) {
         Argosy__Request__Apply *m = &a->message;
         size_t n_rows = a->plan->n_rows;
         _cleanup_(map_done) Map sent = {};
 
-        a->files = calloc(n_rows + 1, sizeof(*a->files));
-        a->file_pointers = calloc(n_rows + 1, sizeof(*a->file_pointers));
         a->gone = calloc(n_rows + 1, sizeof(*a->gone));
-        if (!a->files || !a->file_pointers || !a->gone)
+        if (!a->gone || make_room(a) < 0)
                 return -ENOMEM;
         for (size_t i = 0; i < n_rows; i++) {
                 const Argosy__Response__ApplyRow *row = a->plan->rows[i];
@@ -452,7 +530,6 @@ static int add_what_it_needs(Apply *a) {
                         return -ENOMEM;
         }
         m->gone = a->gone;
-        m->files = a->file_pointers;
         m->revision = a->plan->revision;
         m->plan = a->plan->plan;
         m->preview = false;
@@ -517,6 +594,8 @@ static int run(Apply *a, const char *dir) {
                 code = ctl_oom(a->ctl);
         if (code == EXIT_OK)
                 code = ask_plan(a);
+        if (code == EXIT_OK && a->ctl->opt.given[OPT_PLAN])
+                code = ask_for_sharers(a);
         if (code != EXIT_OK)
                 return code;
         say_left(a);

@@ -32,6 +32,7 @@
 #include <stdlib.h>
 
 #include "apply-list.h"
+#include "apply-networks.h"
 #include "array.h"
 #include "batch-builder.h"
 #include "buf.h"
@@ -240,7 +241,9 @@ static int phrase_policy(const ApplyList *list, Buf *b) {
 static int phrase_refusal(ApplyList *list, Buf *b) {
         int r = phrase_policy(list, b);
 
-        return r < 0 || b->len > 0 || !list->m->rolling ? r : phrase_rolling(list, b);
+        if (r < 0 || b->len > 0)
+                return r;
+        return list->m->rolling ? phrase_rolling(list, b) : apply_networks_refuse(list, b);
 }
 
 // Since the plan was made. The cluster's own moves give units new revisions, too: it is only a hint.
@@ -337,7 +340,8 @@ static Argosy__Response *tell_plan(ApplyList *list, const ClusterState *state) {
         for (size_t i = 0; plan && i < list->aims.n; i++)
                 if (add_row(list, &list->items[i], plan, &allocated) < 0)
                         return NULL;
-        if (!plan || phrase_refusal(list, &refusal) < 0 || apply_list_fingerprint(list, &plan->plan) < 0 ||
+        if (!plan || apply_networks_tell(list, plan) < 0 || phrase_refusal(list, &refusal) < 0 ||
+            apply_list_fingerprint(list, &plan->plan) < 0 ||
             field_printf(&plan->refusal, "%.*s", (int) refusal.len, (const char *) refusal.data) < 0)
                 return NULL;
         plan->left = (uint32_t) list->n_left;

@@ -161,17 +161,22 @@ typedef struct Meeting {
         const char *other;
 } Meeting;
 
-static int meet(const NamedNetwork *network, void *userdata) {
-        Meeting *m = userdata;
+const char *rollout_networks_other(const Leader *l, const char *name, const NamedNetwork *network) {
         const char *other =
-                network->is_new ? stop_dependents_find(&m->l->network_users, network->file, m->name) : NULL;
-        const UnitEntry *e = other ? cluster_state_find_unit(m->l->state, other) : NULL;
+                network->is_new ? stop_dependents_find(&l->network_users, network->file, name) : NULL;
+        const UnitEntry *e = other ? cluster_state_find_unit(l->state, other) : NULL;
         Hash of = e ? quadlet_beside_hash(&network->part) : (Hash){};
 
-        if (!e || !quadlet_beside_is_other(e->spec->content, e->spec->len, network->file, &of))
-                return 0;
-        m->other = other;
-        return 1;
+        return e && quadlet_beside_is_other(e->spec->content, e->spec->len, network->file, &of)
+                       ? other
+                       : NULL;
+}
+
+static int meet(const NamedNetwork *network, void *userdata) {
+        Meeting *m = userdata;
+
+        m->other = rollout_networks_other(m->l, m->name, network);
+        return m->other != NULL;
 }
 
 int rollout_networks_meet(const Leader *l, const char *name, const SpecEntry *before,

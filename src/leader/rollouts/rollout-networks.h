@@ -22,6 +22,9 @@ int rollout_networks_put(Leader *l, BatchBuilder *b, const NetworkChange *c, con
 // Those of all others on the node that have another file of one of them. As above.
 int rollout_networks_put_others(Leader *l, BatchBuilder *b, const NetworkChange *c, const Unit *u,
                                 const Node *n, bool back) _warn_unused_;
+// One that has another file of the network to which that unit comes, as it has not named it so far; NULL:
+// none.
+const char *rollout_networks_other(const Leader *l, const char *name, const NamedNetwork *network);
 // Whether the content names a network that `before` does not (NULL: nothing), and of which another unit has
 // another file: *ret has the name of one, which lives as long as that, or NULL. 0 or -ENOMEM.
 int rollout_networks_meet(const Leader *l, const char *name, const SpecEntry *before,

@@ -135,6 +135,22 @@ static void programs_get_the_parts_that_differ(void **state) {
 #define BOX "[Container]\nImage=localhost/box:1\nNetwork=front.network\n"
 #define NETWORK(subnet) "[Network]\nSubnet=" subnet "\n"
 
+static void reply_sharers(FakeDaemon *d, Argosy__Response__ApplyRow *row) {
+        Argosy__Response__ApplySharer up = ARGOSY__RESPONSE__APPLY_SHARER__INIT, down = up,
+                                      *sharers[] = {&up, &down};
+        Argosy__Response__ApplyPlan plan =
+                MESSAGE_OF(response__apply_plan, .rows = &row, .n_rows = 1, .sharers = sharers,
+                           .n_sharers = 2, .more_sharers = 3, .revision = REVISION, .plan = PRINT);
+
+        up.unit = (char *) "side.service";
+        down.unit = (char *) "idle.service";
+        up.networks = down.networks = (char *) "front.network";
+        up.node = (char *) "n2";
+        up.restarts = true;
+        down.set = (char *) "other";
+        fake_reply(d, A_RESPONSE(APPLY_PLAN, apply_plan, &plan, .final = true));
+}
+
 static void plans_another_network(FakeDaemon *d) {
         const char former[] = BOX "\n# front.network\n" NETWORK("10.9.1.0/24");
         Argosy__Response__ApplyRow row = new_row();
@@ -146,6 +162,10 @@ static void plans_another_network(FakeDaemon *d) {
         fake_accept(d);
         done(read_apply(d, true));
         reply_plan(d, &row, 0, "");
+        Argosy__Request *q = read_apply(d, true); // with the content that may change a network
+        assert(q->apply->n_files == 1 && q->apply->units[0]->file == 1);
+        done(q);
+        reply_sharers(d, &row);
         done(fake_read(d));
         cat.content = (ProtobufCBinaryData){strlen(former), (uint8_t *) former};
         fake_reply_last(d, A_RESPONSE(CAT, cat, &cat, .final = true));
@@ -159,6 +179,16 @@ static void a_plan_says_which_networks_change(void **state) {
         assert_int_equal(o.code, 5);
         assert_non_null(strstr(o.out, "  front.network changes for all units that name it, in other sets, "
                                       "too\n--- box.service, in the cluster\n"));
+        assert_non_null(strstr(
+                o.out, "side.service: shares front.network, which changes: stops and starts again, on "
+                       "n2\nidle.service: shares front.network, which changes: gets its new file; of "
+                       "the set other\n3 more units share a network that changes\n"));
+        _cleanup_outcome_ Outcome programs =
+                run_here(plans_another_network, "apply --plan --json=short --set=shop", "");
+        assert_non_null(strstr(programs.out,
+                               "{\"unit\":\"side.service\",\"change\":\"share\",\"networks\":"
+                               "\"front.network\",\"set\":\"\",\"node\":\"n2\",\"restarts\":true,"
+                               "\"revision\":42}"));
 }
 
 static void is_the_same(FakeDaemon *d) {

@@ -96,6 +96,22 @@ static const Argosy__Response *plan(Folder f) {
         return rig_last(a);
 }
 
+static inline void add_files(Argosy__Request__Apply *m, const Folder *f) {
+        for (size_t i = 0; i < f->n; i++) {
+                const Wanted *w = &f->units[i];
+                Argosy__NamedFile *file = room.file_pointers[i] = &room.files[i];
+
+                argosy__named_file__init(file);
+                if (!w->content)
+                        continue;
+                file->name = file->path = (char *) w->name;
+                file->content = (ProtobufCBinaryData){strlen(w->content), (uint8_t *) w->content};
+                room.units[i].file = (uint32_t) i + 1;
+        }
+        m->files = room.file_pointers;
+        m->n_files = f->n;
+}
+
 // As it was planned: what the cluster does not have is sent.
 static inline RigAnswer *begin(Folder f, const Argosy__Response__ApplyPlan *p) {
         Argosy__Request__Apply m = message_of(&f);
@@ -103,19 +119,7 @@ static inline RigAnswer *begin(Folder f, const Argosy__Response__ApplyPlan *p) {
         for (size_t i = 0; i < p->n_rows; i++)
                 if (p->rows[i]->removed)
                         room.gone[m.n_gone++] = p->rows[i]->unit;
-        for (size_t i = 0; i < f.n; i++) {
-                Argosy__NamedFile *file = room.file_pointers[i] = &room.files[i];
-
-                argosy__named_file__init(file);
-                if (!f.units[i].content)
-                        continue;
-                file->name = file->path = (char *) f.units[i].name;
-                file->content =
-                        (ProtobufCBinaryData){strlen(f.units[i].content), (uint8_t *) f.units[i].content};
-                room.units[i].file = (uint32_t) i + 1;
-        }
-        m.files = room.file_pointers;
-        m.n_files = f.n;
+        add_files(&m, &f);
         m.gone = room.gone;
         m.revision = p->revision;
         m.plan = p->plan;

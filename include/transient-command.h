@@ -21,6 +21,7 @@ typedef struct TransientConfig {
         const char *const *environment; // "NAME=VALUE", NULL-terminated; NULL: none
         unsigned limit_sec;      // then it is stopped
         size_t output_max;       // bytes of what it prints that are kept; one more is an error
+        void (*heard)(void *userdata); // it has said something more; NULL: nobody asks before it ends
 } TransientConfig;
 
 // `result`: 0: it has ended well; -EIO: it has not; -ETIMEDOUT: it was stopped by its limit; -EFBIG: it
@@ -34,5 +35,7 @@ enum { TRANSIENT_SAID_MAX = 4096 };
 // cancelled. -ENOENT: there is no such program; other negative errno: it was not started.
 int transient_command_start(const TransientConfig *config, TransientDone *done, void *userdata,
                             TransientCommand **ret);
+// The end of what it has said so far, as `said`. Borrowed until the loop goes on.
+const Buf *transient_command_said(const TransientCommand *c);
 // It is stopped, and `done` does not fire. `closed` (may be NULL) when nothing of it is left on the loop.
 void transient_command_cancel(TransientCommand *c, void (*closed)(void *userdata), void *userdata);

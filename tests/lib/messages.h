@@ -54,7 +54,7 @@ static inline void message_freep(void *message) {
                    .node = EMPTY, .description = EMPTY, .set = EMPTY, ##__VA_ARGS__)
 #define UNIT_REPORT_OF(...)                                                                   \
         MESSAGE_OF(unit_report, .name = EMPTY, .sub = EMPTY, .result = EMPTY, .error = EMPTY, \
-                   .down_by = EMPTY, ##__VA_ARGS__)
+                   .down_by = EMPTY, .pull = EMPTY, ##__VA_ARGS__)
 #define JOB_UNIT_ROW_OF(...)                                                                                \
         MESSAGE_OF(response__job_unit_row, .unit = EMPTY, .rev = EMPTY, .desired = EMPTY, .now = EMPTY,     \
                    .message = EMPTY, .end = EMPTY, .end_message = EMPTY, .node = EMPTY, .rev_after = EMPTY, \

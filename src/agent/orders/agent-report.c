@@ -90,8 +90,30 @@ static void fill_unloaded(Argosy__UnitReport *r) {
         r->sub = (char *) "dead";
 }
 
-// Borrows from the unit and from `outcome`: pack it at once.
-static void fill(const AgentUnit *u, Argosy__UnitReport *r, Argosy__Outcome *outcome) {
+typedef struct Row {
+        Argosy__UnitReport report;
+        Argosy__Outcome outcome;
+        char *pull; // NULL: none
+} Row;
+
+static void rows_done(const Row *rows, size_t n) {
+        for (size_t i = 0; i < n; i++)
+                free(rows[i].pull);
+}
+
+static void fill_pull(const AgentUnit *u, Row *row) {
+        uint64_t since_us = 0;
+
+        row->report.pulling = agent_images_pulls(u, &row->pull, &since_us);
+        if (row->pull)
+                row->report.pull = row->pull;
+        row->report.pull_ms = since_us / USEC_PER_MSEC;
+}
+
+// Borrows from the unit and from the row: pack it at once.
+static void fill(const AgentUnit *u, Row *row) {
+        Argosy__UnitReport *r = &row->report;
+        Argosy__Outcome *outcome = &row->outcome;
         const UnitRuntime *rt = &u->watch.runtime;
         const AgentUnitWork *work = agent_unit_doing(u);
 
@@ -118,7 +140,7 @@ static void fill(const AgentUnit *u, Argosy__UnitReport *r, Argosy__Outcome *out
                 r->probation_ms = work->probation_start.left || work->probation_start.before_exec
                                           ? UINT64_MAX
                                           : work->probation_start.at_ms;
-        r->pulling = agent_images_pulls(u);
+        fill_pull(u, row);
         r->leaving = work->wanted.remove && work->busy != PLAN_START && work->busy != PLAN_RESTART;
         if (u->gone)
                 return;
@@ -136,11 +158,6 @@ static void fill(const AgentUnit *u, Argosy__UnitReport *r, Argosy__Outcome *out
                 r->outcome = outcome;
         }
 }
-
-typedef struct Row {
-        Argosy__UnitReport report;
-        Argosy__Outcome outcome;
-} Row;
 
 static int send_rows(Agent *a, Row *rows, size_t n, uint64_t lived_ms) {
         Argosy__ToVoter__Reports reports = ARGOSY__TO_VOTER__REPORTS__INIT;
@@ -182,16 +199,19 @@ static bool send_next(Agent *a) {
         size_t n = 0, max = n_next(a);
         uint64_t lived_ms = max < AGENT_REPORTS_PER_MESSAGE ? a->lived_ms : 0;
         _cleanup_free_ Row *rows = calloc(max ?: 1, sizeof(*rows));
+        int r;
 
         if (!rows)
                 return false;
         list_foreach (l, &a->report) {
                 if (n == max)
                         break;
-                fill(CONTAINER_OF(l, AgentUnit, report), &rows[n].report, &rows[n].outcome);
+                fill(CONTAINER_OF(l, AgentUnit, report), &rows[n]);
                 n++;
         }
-        if (send_rows(a, rows, n, lived_ms) < 0)
+        r = send_rows(a, rows, n, lived_ms);
+        rows_done(rows, n);
+        if (r < 0)
                 return false;
         a->lived_reported_ms = lived_ms ?: a->lived_reported_ms;
         a->stats.reports += n;
@@ -264,7 +284,7 @@ static size_t fill_held(Agent *a, Row *rows, Argosy__UnitReport **list) {
                 }
                 if (n == ATTACH_HELD_MAX)
                         break;
-                fill(u, &rows[n].report, &rows[n].outcome);
+                fill(u, &rows[n]);
                 list[n] = &rows[n].report;
                 n++;
         }
@@ -289,6 +309,7 @@ int agent_held_send(Agent *a, AgentHeldSend send) {
                 return -ENOMEM;
         n = fill_held(a, rows, list);
         r = send(a, list, n, is_last_held(a, n));
+        rows_done(rows, n);
         if (r < 0)
                 return r;
         for (; n > 0; n--)

@@ -32,7 +32,8 @@ int agent_command_start(Agent *a, const AgentCommand *command, TransientDone *do
                                         .args = command->args,
                                         .environment = environment,
                                         .limit_sec = command->limit_sec,
-                                        .output_max = command->output_max};
+                                        .output_max = command->output_max,
+                                        .heard = command->heard};
 
         if (!config.unit || !config.description)
                 return -ENOMEM;

@@ -14,6 +14,7 @@ typedef struct AgentCommand {
         const char *auth_file;   // "NAME=VALUE" (agent-registry-auth.h); NULL: it shows registries nothing
         unsigned limit_sec;
         size_t output_max;
+        void (*heard)(void *userdata); // as in TransientConfig
 } AgentCommand;
 
 // The name of a transient service that no other has: a new string; NULL: out of memory.

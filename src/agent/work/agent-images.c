@@ -32,6 +32,7 @@
 #include "agent-secrets.h"
 #include "agent-step.h"
 #include "agent-unit.h"
+#include "clock.h"
 #include "log.h"
 #include "message-of.h"
 #include "registry-words.h"
@@ -57,6 +58,7 @@ typedef struct ImageCommand {
         Agent *agent;
         TransientCommand *command; // NULL: it waits for its turn
         ListNode waiters;          // ImageWaiter
+        uint64_t begun_us;         // boot time; 0: it waits
         bool is_missing;           // podman has it not, as far as its list says
         SecretBytes auth;          // what the registry is to see; empty: nothing
         char *auth_file;           // that it is shown with (agent-registry-auth.h); NULL: none
@@ -296,6 +298,19 @@ static void on_pulled(int result, const Buf *output, const Buf *said, void *user
         drain_mark(&a->drain);
 }
 
+static void report(const ImageCommand *c) {
+        list_foreach (i, &c->waiters) {
+                AgentUnit *u = find_unit(CONTAINER_OF(i, ImageWaiter, link));
+
+                if (u)
+                        agent_unit_report_state(u);
+        }
+}
+
+static void on_heard(void *userdata) {
+        report(userdata);
+}
+
 static int begin(ImageCommand *c, char why[AGENT_ERROR_MAX]) {
         static const char *const list_args[] = {"/bin/sh", "-c", LIST_SCRIPT, NULL};
         bool lists = !*c->image;
@@ -307,7 +322,8 @@ static int begin(ImageCommand *c, char why[AGENT_ERROR_MAX]) {
                                 .description = description,
                                 .args = lists ? list_args : pull_args,
                                 .limit_sec = lists ? LIST_SEC : PULL_SEC,
-                                .output_max = LIST_BYTES_MAX};
+                                .output_max = LIST_BYTES_MAX,
+                                .heard = lists ? NULL : on_heard};
         int r = unit && description ? 0 : -ENOMEM;
 
         if (r == 0 && c->auth.len > 0)
@@ -317,9 +333,11 @@ static int begin(ImageCommand *c, char why[AGENT_ERROR_MAX]) {
                 r = agent_command_start(c->agent, &command, lists ? on_listed : on_pulled, c, &c->command);
         if (r == 0 && c->is_missing && agent_image_removal_knows(c->agent, c->image))
                 log_info("The image %s was removed by somebody, and is pulled again.", c->image);
-        if (r == 0)
+        if (r == 0) {
+                c->begun_us = clock_boot_us();
                 c->agent->images.n_running++;
-        else if (!*why)
+                report(c);
+        } else if (!*why)
                 str_fit(why, AGENT_ERROR_MAX, "%s", r == -ENOENT ? "there is no podman" : strerror(-r));
         return r;
 }
@@ -476,11 +494,12 @@ void agent_images_on_cancel(Agent *a, uint64_t call) {
         drain_mark(&a->drain);
 }
 
-bool agent_images_pulls(const AgentUnit *u) {
+// NULL: none is, for the unit.
+static const ImageCommand *find_pull(const AgentUnit *u) {
         const AgentUnitWork *work = agent_unit_doing(u);
 
         if (work->busy != PLAN_FETCH && work->busy != PLAN_PLACES)
-                return false;
+                return NULL;
         list_foreach (i, &u->node->agent->images.commands) {
                 ImageCommand *c = CONTAINER_OF(i, ImageCommand, link);
 
@@ -488,9 +507,37 @@ bool agent_images_pulls(const AgentUnit *u) {
                         continue;
                 list_foreach (k, &c->waiters)
                         if (find_unit(CONTAINER_OF(k, ImageWaiter, link)) == u)
-                                return true;
+                                return c;
         }
-        return false;
+        return NULL;
+}
+
+// podman tries again by itself, and says why: NULL: it has said nothing.
+static char *words_so_far(const ImageCommand *c) {
+        const Buf *said = c->command ? transient_command_said(c->command) : NULL;
+
+        return said && said->len > 0 ? registry_words(said->data, said->len) : NULL;
+}
+
+bool agent_images_pulls(const AgentUnit *u, char **ret, uint64_t *ret_since_us) {
+        const ImageCommand *c = find_pull(u);
+        _cleanup_free_ char *words = c ? words_so_far(c) : NULL;
+        const char *before = c && !words && u->work->error ? u->work->error : "";
+        char attempt[32] = "";
+
+        *ret = NULL;
+        if (!c)
+                return false;
+        *ret_since_us = c->begun_us;
+        if (u->work->failures > 0)
+                str_fit(attempt, sizeof(attempt), ", attempt %u", u->work->failures + 1);
+        *ret = str_printf("%s%s%s%s%s", c->image, attempt,
+                          c->command ? "" : ", when other pulls have ended",
+                          words     ? "; podman has said: "
+                          : *before ? "; before that: "
+                                    : "",
+                          words ?: before);
+        return true;
 }
 
 // ------------------------------------------------------------------------------------------------ the end

@@ -22,8 +22,9 @@ void agent_images_list(AgentUnit *u);
 void agent_images_on_call(Agent *a, const Argosy__ToHost__Call *call);
 void agent_images_on_cancel(Agent *a, uint64_t call);
 void agent_images_answer(Agent *a, uint64_t call, const char *digest, const char *why, bool here);
-// Whether the image is being pulled for the unit.
-bool agent_images_pulls(const AgentUnit *u);
+// Whether the image is being pulled for the unit: then which, which attempt that is, and what podman has
+// said last, in a new string (NULL: out of memory). *ret_since_us: boot time, 0: it waits for other pulls.
+bool agent_images_pulls(const AgentUnit *u, char **ret, uint64_t *ret_since_us);
 // It is being removed: who needs it pulls it again.
 void agent_images_forget(Agent *a, const char *image);
 // Ends pulls that no unit waits for any more.

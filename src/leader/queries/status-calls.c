@@ -61,6 +61,18 @@ static int add_wait_reason(Leader *l, const char *unit, const Node *n, Argosy__R
         return 0;
 }
 
+// What the agent says is about the attempt before, if anything.
+static int add_pull(const Leader *l, const char *unit, const Node *n, Argosy__Response__Status *s) {
+        const Unit *u = unit_find(l, unit);
+        const UnitOnNode *on_node = u ? unit_on_node_find(u, n) : NULL;
+        char why[1024];
+
+        if (!unit_on_node_is_shown(on_node) || !on_node->pulling)
+                return 0;
+        unit_on_node_pull_phrase(on_node, "its image is being pulled", why, sizeof(why));
+        return field_set(&s->why, why);
+}
+
 static int add_outcome(const Argosy__UnitRecord *r, const Node *n, Argosy__Response__Status *s) {
         const Argosy__Outcome *o = record_final_outcome(r, n->number);
 
@@ -101,6 +113,8 @@ static int complete_status(Leader *l, Argosy__Response *r, const char *unit, con
         if (s->n_files == 0 && status_set_files(s, e->spec->content, e->spec->len) < 0)
                 return -ENOMEM;
         if (n && add_outcome(e->record, n, s) < 0)
+                return -ENOMEM;
+        if (n && add_pull(l, unit, n, s) < 0)
                 return -ENOMEM;
         if (n && !*s->why && add_wait_reason(l, unit, n, s) < 0)
                 return -ENOMEM;

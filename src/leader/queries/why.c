@@ -109,16 +109,11 @@ static bool runs_on(const Leader *l, const UnitOnNode *s, const Argosy__UnitReco
                        : spec_entry_change(seen, e->spec) != ARGOSY__FILE_CHANGE__FILE_CHANGE_RESTART;
 }
 
-// What the node was told and has not done yet, as far as it has said. NULL: nothing.
-static const char *under_way(const Leader *l, const UnitOnNode *s, const Argosy__UnitRecord *r) {
+// The same of one whose image is not being pulled.
+static const char *order_under_way(const Leader *l, const UnitOnNode *s, const Argosy__UnitRecord *r) {
         bool launched = r->target == ARGOSY__TARGET__TARGET_LAUNCHED,
              reported = s && unit_on_node_is_reported(s);
 
-        if (reported && s->revision >= (launched ? r->start_rev : r->revision))
-                return NULL;
-        if (reported && s->pulling)
-                return runs_on(l, s, r) ? "it runs, and its new image is being pulled"
-                                        : "its image is being pulled";
         if (launched && reported && runs_on(l, s, r))
                 return "it runs, and gets its new files";
         if (launched)
@@ -128,6 +123,24 @@ static const char *under_way(const Leader *l, const UnitOnNode *s, const Argosy_
             s->active != ARGOSY__ACTIVE_STATE__ACTIVE_FAILED)
                 return "it is being stopped";
         return "it is being loaded";
+}
+
+// What the node was told and has not done yet, as far as it has said. False: nothing.
+static bool under_way(const Leader *l, const UnitOnNode *s, const Argosy__UnitRecord *r,
+                      char ret[static REASON_SIZE]) {
+        bool launched = r->target == ARGOSY__TARGET__TARGET_LAUNCHED,
+             reported = s && unit_on_node_is_reported(s);
+
+        if (reported && s->revision >= (launched ? r->start_rev : r->revision))
+                return false;
+        if (reported && s->pulling)
+                unit_on_node_pull_phrase(s,
+                                         runs_on(l, s, r) ? "it runs, and its new image is being pulled"
+                                                          : "its image is being pulled",
+                                         ret, REASON_SIZE);
+        else
+                str_fit(ret, REASON_SIZE, "%s", order_under_way(l, s, r));
+        return true;
 }
 
 // It would leave a node that is emptied, or where somebody replaces it.
@@ -177,6 +190,33 @@ static bool is_done(const Argosy__UnitRecord *r, const Node *n) {
         return r->target == ARGOSY__TARGET__TARGET_LAUNCHED && o && o->kind == ARGOSY__OUTCOME__KIND__DONE;
 }
 
+// It has carried out what it was told.
+static void reason_of_sight(Leader *l, const UnitOnNode *s, const Node *n, const Argosy__UnitRecord *r,
+                            char ret[static REASON_SIZE]) {
+        if (*unit_on_node_error(s) && !outcome_is_unknown(r, n)) {
+                str_fit(ret, REASON_SIZE, "%s", unit_on_node_error(s));
+                missing_unit_explain(l, s->unit->name, n->name, ret, REASON_SIZE);
+        } else if (s->down == ARGOSY__DOWN_CAUSE__DOWN_BOUND && s->comes_back)
+                str_fit(ret, REASON_SIZE,
+                        "it was stopped with a unit that gets a new file, and comes back with it");
+        else if (s->looping)
+                str_fit(ret, REASON_SIZE, UNIT_LOOPING_TEXT);
+        else if (s->down != ARGOSY__DOWN_CAUSE__DOWN_NOT && !is_done(r, n))
+                down_cause_phrase(s->down, unit_on_node_down_by(s), ret);
+        else
+                reason_of_state(s, r, ret);
+}
+
+// It runs elsewhere until its image is here.
+static void reason_of_image(const UnitOnNode *s, const Node *ends, char ret[static REASON_SIZE]) {
+        char pull[REASON_SIZE / 2] = "";
+
+        if (s->pulling)
+                unit_on_node_pull_phrase(s, "that is being pulled", pull, sizeof(pull));
+        str_fit(ret, REASON_SIZE, "it runs on %s until its image is here: %s", ends->name,
+                *pull ? pull : unit_on_node_error(s));
+}
+
 // Why it is not as wanted on a node that is to have it.
 static void reason_of_unit_on_node(Leader *l, const Unit *u, const UnitOnNode *s, const Node *n,
                                    const Argosy__UnitRecord *r, char ret[static REASON_SIZE]) {
@@ -197,8 +237,7 @@ static void reason_of_unit_on_node(Leader *l, const Unit *u, const UnitOnNode *s
                         str_fit(ret, REASON_SIZE, "%s", held ?: why);
         } else if (ends && s && image_move_prepares(l, s, cluster_state_find_unit(l->state, r->name)) &&
                    (s->pulling || *unit_on_node_error(s)))
-                str_fit(ret, REASON_SIZE, "it runs on %s until its image is here: %s", ends->name,
-                        s->pulling ? "that is being pulled" : unit_on_node_error(s));
+                reason_of_image(s, ends, ret);
         else if (ends)
                 str_fit(ret, REASON_SIZE, "it waits until it has ended on %s%s", ends->name,
                         how_it_ends(ends));
@@ -207,20 +246,8 @@ static void reason_of_unit_on_node(Leader *l, const Unit *u, const UnitOnNode *s
                         room->name);
         else if (s && ordering_why(l, s, ret, REASON_SIZE))
                 return;
-        else if (under_way(l, s, r))
-                str_fit(ret, REASON_SIZE, "%s", under_way(l, s, r));
-        else if (*unit_on_node_error(s) && !outcome_is_unknown(r, n)) {
-                str_fit(ret, REASON_SIZE, "%s", unit_on_node_error(s));
-                missing_unit_explain(l, u->name, n->name, ret, REASON_SIZE);
-        } else if (s->down == ARGOSY__DOWN_CAUSE__DOWN_BOUND && s->comes_back)
-                str_fit(ret, REASON_SIZE,
-                        "it was stopped with a unit that gets a new file, and comes back with it");
-        else if (s->looping)
-                str_fit(ret, REASON_SIZE, UNIT_LOOPING_TEXT);
-        else if (s->down != ARGOSY__DOWN_CAUSE__DOWN_NOT && !is_done(r, n))
-                down_cause_phrase(s->down, unit_on_node_down_by(s), ret);
-        else
-                reason_of_state(s, r, ret);
+        else if (!under_way(l, s, r, ret))
+                reason_of_sight(l, s, n, r, ret);
         if (retry_controller_phrase(l, u, next, sizeof(next)))
                 str_fit(ret + strlen(ret), REASON_SIZE - strlen(ret), "%s%s", ret[0] ? "; " : "", next);
         if (!ret[0] && disruption_budget_holds_back(u))

@@ -325,7 +325,8 @@ typedef struct UnitOnNodeWork {
 // What a host says of a unit in words that few have; each is owned, and NULL if it is empty or, of the first
 // two, one of known_words (unit-on-node.c).
 typedef struct UnitOnNodeWords {
-        char *sub, *result, *error, *down_by;
+        char *sub, *result, *error, *down_by, *pull;
+        uint64_t pull_ms; // since when, as Host.reported_ms; 0: the image is not pulled yet
 } UnitOnNodeWords;
 
 // A content that hosts say they have: kept once for all of them.

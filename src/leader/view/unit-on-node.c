@@ -16,6 +16,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <inttypes.h>
 
 #include "clock.h"
 #include "event-marks.h"
@@ -33,6 +34,8 @@
 #include "unit-on-node-work.h"
 #include "unit-record.h"
 #include "unit-state.h"
+
+enum { PULL_TOLD_MS = 2000 }; // a pull that takes as long is told with its age
 
 // ------------------------------------------------------------------------------------------------ its life
 
@@ -123,6 +126,18 @@ const char *unit_on_node_down_by(const UnitOnNode *s) {
         return s->words && s->words->down_by ? s->words->down_by : "";
 }
 
+void unit_on_node_pull_phrase(const UnitOnNode *s, const char *what, char *ret, size_t size) {
+        const UnitOnNodeWords *w = s->words;
+        uint64_t now_ms = s->node->host->reported_ms;
+        size_t len = str_fit(ret, size, "%s", what);
+
+        if (w && w->pull_ms > 0 && w->pull_ms + PULL_TOLD_MS <= now_ms)
+                len += str_fit(ret + len, size - len, ", for %" PRIu64 " s",
+                               (now_ms - w->pull_ms) / 1000);
+        if (w && w->pull)
+                str_fit(ret + len, size - len, ": %s", w->pull);
+}
+
 const char *unit_on_node_bad_result(const UnitOnNode *s) {
         const char *result = unit_on_node_result(s);
 
@@ -142,6 +157,7 @@ static void words_free(UnitOnNodeWords *words) {
         free(words->result);
         free(words->error);
         free(words->down_by);
+        free(words->pull);
         free(words);
 }
 
@@ -310,17 +326,19 @@ static int keep_words(UnitOnNode *s, const Argosy__UnitReport *report) {
         bool known = is_known(&sub, report->sub) & is_known(&result, report->result);
         UnitOnNodeWords *words = NULL;
 
-        if (!known || *report->error || *report->down_by) {
+        if (!known || *report->error || *report->down_by || *report->pull) {
                 words = calloc(1, sizeof(*words));
                 if (!words)
                         return -ENOMEM;
                 if (!keep_text(&words->sub, sub ? "" : report->sub, WORD_MAX) ||
                     !keep_text(&words->result, result ? "" : report->result, WORD_MAX) ||
                     !keep_text(&words->error, report->error, REASON_MAX) ||
-                    !keep_text(&words->down_by, report->down_by, REASON_MAX)) {
+                    !keep_text(&words->down_by, report->down_by, REASON_MAX) ||
+                    !keep_text(&words->pull, report->pull, REASON_MAX)) {
                         words_free(words);
                         return -ENOMEM;
                 }
+                words->pull_ms = report->pull_ms;
         }
         words_free(s->words);
         s->words = words;

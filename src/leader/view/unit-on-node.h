@@ -35,6 +35,8 @@ const char *unit_on_node_sub(const UnitOnNode *s);
 const char *unit_on_node_result(const UnitOnNode *s);
 const char *unit_on_node_error(const UnitOnNode *s);
 const char *unit_on_node_down_by(const UnitOnNode *s);
+// Of one whose image is being pulled: `what`, for how long, which image, and what podman has said last.
+void unit_on_node_pull_phrase(const UnitOnNode *s, const char *what, char *ret, size_t size);
 const Hash *unit_on_node_seen(const UnitOnNode *s);
 const char *unit_on_node_bad_result(const UnitOnNode *s); // NULL: it is none, or "success"
 // What it is like: as its record says; seen at all; down, as it was seen last; why it failed (NULL: it did

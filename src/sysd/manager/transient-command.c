@@ -36,6 +36,7 @@ struct TransientCommand {
         size_t output_max;
         Buf output, said;
         TransientDone *done;
+        void (*heard)(void *userdata);
         void *userdata;
         void (*closed)(void *userdata);
         void *closed_data;
@@ -167,11 +168,19 @@ static void on_said(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf) {
                 uv_read_stop(stream);
                 c->err_ended = true;
                 finish(c);
-        } else if (n > 0 && buf_append(&c->said, buf->base, (size_t) n) == 0 &&
-                   c->said.len > TRANSIENT_SAID_MAX) {
-                memmove(c->said.data, c->said.data + c->said.len - TRANSIENT_SAID_MAX, TRANSIENT_SAID_MAX);
-                c->said.len = TRANSIENT_SAID_MAX;
+        } else if (n > 0 && buf_append(&c->said, buf->base, (size_t) n) == 0) {
+                if (c->said.len > TRANSIENT_SAID_MAX) {
+                        memmove(c->said.data, c->said.data + c->said.len - TRANSIENT_SAID_MAX,
+                                TRANSIENT_SAID_MAX);
+                        c->said.len = TRANSIENT_SAID_MAX;
+                }
+                if (c->heard && c->done && !c->ending)
+                        c->heard(c->userdata);
         }
+}
+
+const Buf *transient_command_said(const TransientCommand *c) {
+        return &c->said;
 }
 
 // ------------------------------------------------------------------------------------------------ the begin
@@ -255,6 +264,7 @@ int transient_command_start(const TransientConfig *config, TransientDone *done, 
                 return -ENOMEM;
         }
         c->output_max = config->output_max;
+        c->heard = config->heard;
         c->is_service = !config->runner;
         r = spawn(c, config, &args);
         if (r < 0) { // also then libuv's handles have to be closed

@@ -134,7 +134,9 @@ typedef struct Command {
         char *line;     // its words; NULL: it has ended
         char auth[128]; // the file that shows its registry who asks, as it was then, and its path
         char *auth_path;
+        Buf said; // so far; borrowed
         TransientDone *done;
+        void (*heard)(void *userdata);
         void *userdata;
 } Command;
 
@@ -143,6 +145,7 @@ static size_t n_commands;
 
 typeof(transient_command_start) __wrap_transient_command_start;
 typeof(transient_command_cancel) __wrap_transient_command_cancel;
+typeof(transient_command_said) __wrap_transient_command_said;
 
 static inline void read_auth(Command *c, const char *word) {
         _cleanup_buf_ Buf text = {};
@@ -165,7 +168,10 @@ int __wrap_transient_command_start(const TransientConfig *config, TransientDone 
         assert_true(n_commands < ELEMENTSOF(commands));
         for (size_t i = 0; config->args[i]; i++)
                 assert_int_equal(buf_printf(&line, "%s%s", i ? " " : "", config->args[i]), 0);
-        *c = (Command){.line = buf_take_string(&line), .done = done, .userdata = userdata};
+        *c = (Command){.line = buf_take_string(&line),
+                       .done = done,
+                       .heard = config->heard,
+                       .userdata = userdata};
         for (size_t i = 0; config->environment && config->environment[i]; i++)
                 read_auth(c, config->environment[i]);
         *ret = (TransientCommand *) c;
@@ -178,6 +184,16 @@ void __wrap_transient_command_cancel(TransientCommand *command, void (*closed)(v
 
         free(TAKE_PTR(c->line));
         closed(userdata);
+}
+
+const Buf *__wrap_transient_command_said(const TransientCommand *command) {
+        return &((const Command *) command)->said;
+}
+
+// What it has said so far.
+static inline void say(Command *c, const char *text) {
+        c->said = (Buf){.data = (uint8_t *) text, .len = strlen(text)};
+        c->heard(c->userdata);
 }
 
 static inline Command *newest(const char *words) {

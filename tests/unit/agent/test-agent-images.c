@@ -49,6 +49,25 @@ static void a_pull_that_fails_stops_nothing(void **state) {
         loop_until(newest("pull")); // it is tried again
 }
 
+static void a_pull_is_told_with_its_age_its_attempt_and_what_podman_says(void **state) {
+        start_box();
+        order("box.service", BOX_OF(DIGEST_2), 7);
+        make();
+        Command *c = pulls(IMAGE_OF(DIGEST_2));
+        loop_until(report_of("box.service")->pull_ms > 0);
+        assert_true(report_of("box.service")->pulling);
+        assert_string_equal(report_of("box.service")->pull, IMAGE_OF(DIGEST_2));
+        say(c,
+            "time=\"2026\" level=warning msg=\"Failed, retrying in 1s (1/3). Error: no route to host\"\n");
+        loop_until(strstr(report_of("box.service")->pull, "said"));
+        assert_string_equal(report_of("box.service")->pull,
+                            IMAGE_OF(DIGEST_2) "; podman has said: Failed, retrying in 1s (1/3). Error: no "
+                                               "route to host");
+        end(c, -EIO, "", "Error: no route to host\n");
+        (void) pulls(IMAGE_OF(DIGEST_2)); // again
+        loop_until(strstr(report_of("box.service")->pull, IMAGE_OF(DIGEST_2) ", attempt 2"));
+}
+
 static void what_the_registry_has_lost_is_refused(void **state) {
         order("box.service", BOX_OF(DIGEST_1), 6);
         make();
@@ -119,15 +138,9 @@ static void what_is_to_come_is_pulled_while_it_is_down(void **state) {
         assert_int_equal(n_commands, 2); // it is known to be here
 }
 
-RUN_TESTS(
-        CASE(what_is_here_is_not_pulled),
-        CASE(what_is_missing_is_pulled_before_the_start),
-        CASE(new_content_is_pulled_before_anything_stops),
-        CASE(a_pull_that_fails_stops_nothing),
-        CASE(what_the_registry_has_lost_is_refused),
-        CASE(two_units_of_an_image_pull_once),
-        CASE(a_stop_ends_the_pull),
-        CASE(what_somebody_removed_is_pulled_again),
-        CASE(what_podman_cannot_list_is_pulled),
-        CASE(what_is_to_come_is_pulled_while_it_is_down)
-)
+RUN_TESTS(CASE(what_is_here_is_not_pulled), CASE(what_is_missing_is_pulled_before_the_start),
+          CASE(new_content_is_pulled_before_anything_stops), CASE(a_pull_that_fails_stops_nothing),
+          CASE(a_pull_is_told_with_its_age_its_attempt_and_what_podman_says),
+          CASE(what_the_registry_has_lost_is_refused), CASE(two_units_of_an_image_pull_once),
+          CASE(a_stop_ends_the_pull), CASE(what_somebody_removed_is_pulled_again),
+          CASE(what_podman_cannot_list_is_pulled), CASE(what_is_to_come_is_pulled_while_it_is_down))

@@ -73,6 +73,33 @@ static void what_it_prints_is_there_at_its_end(void **state) {
         assert_string_equal(end.said, "err\n");
 }
 
+static TransientCommand *running;
+static char heard[64];
+
+static void on_heard(void *userdata) {
+        const Buf *said = transient_command_said(running);
+
+        snprintf(heard, sizeof(heard), "%.*s", (int) said->len, (const char *) said->data);
+}
+
+static void what_it_says_is_heard_while_it_runs(void **state) {
+        const char *const args[] = {"/bin/sh", "-c", "echo first >&2; sleep 1000", NULL};
+        const TransientConfig config = {.loop = &test_loop,
+                                        .runner = runner,
+                                        .unit = "argosyd-test.service",
+                                        .description = "a test",
+                                        .args = args,
+                                        .limit_sec = 2000,
+                                        .output_max = 100,
+                                        .heard = on_heard};
+
+        assert_int_equal(transient_command_start(&config, on_done, NULL, &running), 0);
+        loop_until(streq(heard, "first\n"));
+        assert_false(end.done);
+        transient_command_cancel(running, on_closed, NULL);
+        loop_until(end.closed);
+}
+
 static void a_failure_is_one_with_its_words(void **state) {
         (void) start("echo no >&2; exit 125", 60);
         loop_until(end.done);
@@ -114,7 +141,8 @@ static void a_program_that_is_not_there_is_not_started(void **state) {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 RUN_TESTS(
-        CASE(what_it_prints_is_there_at_its_end), CASE(a_failure_is_one_with_its_words),
+        CASE(what_it_prints_is_there_at_its_end), CASE(what_it_says_is_heard_while_it_runs),
+        CASE(a_failure_is_one_with_its_words),
         CASE(of_what_it_says_the_end_is_kept),    CASE(who_prints_too_much_is_ended),
         CASE(a_cancelled_one_says_nothing),       CASE(a_program_that_is_not_there_is_not_started)
 )

@@ -28,6 +28,31 @@ static void as_wanted(void **state) {
         assert_why("web.service", "n1", "");
 }
 
+static void hear_of_a_pull(const char *name, const char *pull, uint64_t since_ms) {
+        Argosy__UnitReport report = UNIT_REPORT_OF(.node = 1, .name = (char *) name, .pulling = true,
+                                                   .pull = (char *) pull, .pull_ms = since_ms),
+                           *reports = &report;
+        Argosy__ToVoter__Reports m = MESSAGE_OF(to_voter__reports, .reports = &reports, .n_reports = 1);
+        Argosy__ToVoter message = TO_VOTER_OF(REPORTS, reports, &m);
+
+        leader_on_message(g.leader, 1, &message);
+        rig_settle(&g);
+}
+
+static void its_image_is_pulled(void **state) {
+        uint8_t id[16] = {7};
+
+        host_find(g.leader, 1)->reported_ms = 200000; // so long it is up
+        rig_set_lazy(&g, true);
+        (void) rig_change_with_and_settle(&g, START, "web.service", SERVICE, false, id);
+        hear_of_a_pull("web.service", "", 0);
+        assert_why("web.service", "n1", "its image is being pulled");
+        hear_of_a_pull("web.service", "reg.example/web, attempt 2; podman has said: no route", 75000);
+        assert_why("web.service", "n1",
+                   "its image is being pulled, for 125 s: reg.example/web, attempt 2; podman has said: no "
+                   "route");
+}
+
 static void unknown_and_unwanted(void **state) {
         assert_int_equal(rig_why(&g, "web.service")->status, ENOENT);
         rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "web.service", SERVICE);
@@ -546,29 +571,16 @@ static void who_does_not_lead_any_more_says_so(void **state) {
         assert_true(list_is_empty(&g.leader->whys_due));
 }
 
-RUN_TESTS(
-        RIG_TEST(as_wanted),
-        RIG_TEST(unknown_and_unwanted),
-        RIG_TEST(nobody_takes_it),
-        RIG_TEST(its_node_is_lost_or_to_be_emptied_and_nobody_else_takes_it),
-        RIG_TEST(its_node_does_not_match_any_more),
-        RIG_TEST(a_drain_that_could_not_empty_it_and_ended_moves_it_no_more),
-        RIG_TEST(so_many_are_lost_that_nothing_is_moved),
-        RIG_TEST(its_manager_cannot_be_used),
-        RIG_TEST(it_waits_for_its_end_elsewhere),
-        RIG_TEST(the_node_is_at_it),
-        RIG_TEST(what_systemd_says),
-        RIG_TEST(each_demand_that_a_node_does_not_meet),
-        RIG_TEST(its_group_is_to_be_spread),
-        RIG_TEST(each_state_of_a_node),
-        RIG_TEST(its_name_belongs_to_somebody_else),
-        RIG_TEST(what_systemd_does_not_find_may_be_elsewhere),
-        RIG_TEST(what_it_does_there),
-        RIG_TEST(what_took_it_down_there),
-        RIG_TEST(nobody_leads),
-        RIG_TEST(a_rollout_is_on_its_way),
-        RIG_TEST(a_turn_explains_some_of_thousands),
-        RIG_TEST(each_of_those_who_ask_about_thousands_goes_on),
-        RIG_TEST(one_that_takes_no_more_holds_up_nobody),
-        RIG_TEST(who_does_not_lead_any_more_says_so)
-)
+RUN_TESTS(RIG_TEST(as_wanted), RIG_TEST(its_image_is_pulled), RIG_TEST(unknown_and_unwanted),
+          RIG_TEST(nobody_takes_it), RIG_TEST(its_node_is_lost_or_to_be_emptied_and_nobody_else_takes_it),
+          RIG_TEST(its_node_does_not_match_any_more),
+          RIG_TEST(a_drain_that_could_not_empty_it_and_ended_moves_it_no_more),
+          RIG_TEST(so_many_are_lost_that_nothing_is_moved), RIG_TEST(its_manager_cannot_be_used),
+          RIG_TEST(it_waits_for_its_end_elsewhere), RIG_TEST(the_node_is_at_it), RIG_TEST(what_systemd_says),
+          RIG_TEST(each_demand_that_a_node_does_not_meet), RIG_TEST(its_group_is_to_be_spread),
+          RIG_TEST(each_state_of_a_node), RIG_TEST(its_name_belongs_to_somebody_else),
+          RIG_TEST(what_systemd_does_not_find_may_be_elsewhere), RIG_TEST(what_it_does_there),
+          RIG_TEST(what_took_it_down_there), RIG_TEST(nobody_leads), RIG_TEST(a_rollout_is_on_its_way),
+          RIG_TEST(a_turn_explains_some_of_thousands),
+          RIG_TEST(each_of_those_who_ask_about_thousands_goes_on),
+          RIG_TEST(one_that_takes_no_more_holds_up_nobody), RIG_TEST(who_does_not_lead_any_more_says_so))

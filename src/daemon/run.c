@@ -317,8 +317,8 @@ static int open_socket(Daemon *d, char **ret_why) {
 static int refuse_lost_log(Daemon *d, bool fresh, char **ret_why) {
         if (fresh || d->peers->raft_id == 0 || store_exists(d->log_dir))
                 return 0;
-        if (d->peers->raft_id == 1 && d->peers->n_voters == 1)
-                return 0; // first host, stopped between state_dir_create() and the log's first write
+        if (state_dir_may_begin_log(d->peers))
+                return 0; // stopped between state_dir_create() and the log's first write
         *ret_why = str_printf("The log under %s is missing although this host is a voter. Restore it, or "
                               "remove this host from the cluster on another "
                               "one ('argosyctl cluster remove %s'), move %s away, and join again.",

@@ -234,6 +234,11 @@ int state_dir_create(const char *dir, const char *host_name, const char *address
         return 0;
 }
 
+bool state_dir_may_begin_log(const Argosy__PeersFile *peers) {
+        return peers->raft_id == 1 && peers->n_voters == 1 && peers->generation == 1 &&
+               peers->feature_level == 0; // which comes from the log's first entry
+}
+
 int state_dir_replace(const char *dir, const Identity *identity, const Argosy__PeersFile *peers) {
         int r;
         PATH_IN(dir, next);

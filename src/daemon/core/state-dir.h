@@ -17,6 +17,8 @@
 // Joining and leaving replace all of it at once: whatever moment the power fails at, the host wakes up as
 // either the old or the new member.
 
+#include <stdbool.h>
+
 #include "argosy.pb-c.h"
 #include "identity.h"
 
@@ -36,6 +38,9 @@ int state_dir_load(const char *dir, Identity *ret_identity, Argosy__PeersFile **
 int state_dir_create(const char *dir, const char *host_name, const char *address, uint16_t port,
                      char **ret_why);
 int state_dir_save_peers(const char *dir, const Argosy__PeersFile *peers);
+// It is the first host of its cluster and its log has never said anything, so that it may begin one. A host
+// that was recovered, or has been alone for long, has the same voters.
+bool state_dir_may_begin_log(const Argosy__PeersFile *peers);
 
 // Prepares and commits the replacement by a new identity; `identity` and `peers` NULL: by nothing. Takes
 // effect with state_dir_settle().

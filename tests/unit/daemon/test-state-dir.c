@@ -61,6 +61,28 @@ static void a_fresh_host_becomes_the_first_of_a_cluster(void **state) {
         assert_int_equal(host, 1);
 }
 
+// A log that is missing later has acknowledged something, however few vote: that is how a host looks that
+// was recovered, or has always been alone.
+static void only_the_first_host_of_a_new_cluster_begins_a_log(void **state) {
+        _cleanup_free_ char *why = NULL;
+        Argosy__PeersFile *peers = NULL;
+        Identity identity = {};
+
+        create(*state);
+        assert_int_equal(state_dir_load(*state, &identity, &peers, &why), 0);
+        identity_done(&identity);
+        assert_true(state_dir_may_begin_log(peers));
+        peers->feature_level = 1; // its log has said so
+        assert_false(state_dir_may_begin_log(peers));
+        peers->feature_level = 0;
+        peers->generation = 2;
+        assert_false(state_dir_may_begin_log(peers));
+        peers->generation = 1;
+        peers->raft_id = 2;
+        assert_false(state_dir_may_begin_log(peers));
+        argosy__peers_file__free_unpacked(peers, NULL);
+}
+
 static void damage_is_named_and_never_overwritten(void **state) {
         _cleanup_free_ char *peers = in(*state, "peers"), *key = in(*state, "identity.pem"),
                             *log = in(*state, "log"), *meta = in(*state, "log/metadata1");
@@ -259,6 +281,7 @@ static void settling_survives_an_end_at_any_step(void **state) {
 
 RUN_TESTS(
         IN_DIR(a_fresh_host_becomes_the_first_of_a_cluster),
+        IN_DIR(only_the_first_host_of_a_new_cluster_begins_a_log),
         IN_DIR(damage_is_named_and_never_overwritten),
         IN_DIR(a_peers_file_from_a_backup_counts_less_than_the_log),
         IN_DIR(who_votes_no_more_has_nothing_that_says_so),

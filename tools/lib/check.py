@@ -16,7 +16,7 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from testbed import staging
@@ -26,6 +26,8 @@ SCENARIOS = SOURCE / "tests/integration"
 NO_SCENARIOS = ["browser.py", "lib.py", "over_http.py", "page_states.py", "users_and_containers.py", "views.py"]  # what they are written with
 
 JOBS = 6  # scenarios wait more than they work: two of them use a third of two cores
+NODES = 15  # at a time: each has seven instances of inotify, and many machines allow 128 in all
+HAS_NODES = re.compile(r"^ *main\(.*?\bnodes=(\d)", re.M)  # in a scenario; others have 3
 BESIDE_SCENARIOS = ["nice", "-n", "5"]  # a third as much of a processor as a scenario, and all that scenarios leave
 BEGIN_FIRST = ["package", "quadlet-images", "quadlet-registries", "dashboard", "disks", "joining", "lives", "fleet", "faults", "addresses", "failing"]  # the longest, so that none of them is what the end waits for
 ALONE = {"attacks", "deploying-attackers", "network-attackers"}  # after all others: they take what processors and inotify watches there are, and judge what they measure
@@ -64,6 +66,25 @@ class Score:
 
     def _paint(self, colour, text):
         return f"\033[{colour}m{text}\033[0m" if self._colour else text
+
+
+class Places:
+    """So many nodes at a time. Who comes first is first, so that a scenario of many nodes does not wait for ever."""
+
+    def __init__(self, count):
+        self._free, self._turn, self._changed = count, threading.Lock(), threading.Condition()
+
+    @contextmanager
+    def taken(self, count):
+        with self._turn, self._changed:
+            self._changed.wait_for(lambda: self._free >= count)
+            self._free -= count
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._free += count
+                self._changed.notify_all()
 
 
 def heading(text):
@@ -170,8 +191,15 @@ def run_scenarios(score, directory, prefix, patterns, jobs, long):
     """All but those that are to be alone."""
     paths = sorted(scenarios(patterns), key=lambda path: (BEGIN_FIRST + [path.stem]).index(path.stem))
     heading(f"integration on real nodes{prefix and f' ({prefix[:-1]})'}: {len(paths)} scenarios, {jobs} at a time")
+    places = Places(NODES)
+
+    def run(path):
+        nodes = HAS_NODES.search(path.read_text())
+        with places.taken(int(nodes[1]) if nodes else 3):
+            run_scenario(score, path, directory, prefix, long)
+
     with ThreadPoolExecutor(jobs) as pool:
-        for future in [pool.submit(run_scenario, score, path, directory, prefix, long) for path in paths if path.stem not in ALONE]:
+        for future in [pool.submit(run, path) for path in paths if path.stem not in ALONE]:
             future.result()
 
 
@@ -195,7 +223,7 @@ def parse():
     parser.add_argument("--unit", action="store_true", help="no integration tests")
     parser.add_argument("--integration", action="store_true", help="only integration tests")
     parser.add_argument("--long", action="store_true", help="also the integration tests that are marked as long, and the turns of a leader of 300,000 units")
-    parser.add_argument("--jobs", type=int, default=JOBS, help=f"scenarios at a time ({JOBS})")
+    parser.add_argument("--jobs", type=int, default=JOBS, help=f"scenarios at a time ({JOBS}), of at most {NODES} nodes")
     return parser.parse_args()
 
 

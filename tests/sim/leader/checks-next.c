@@ -215,6 +215,27 @@ static void ask_all(Lines *lines, uint64_t last_job) {
                 add_why(lines, ask(ARGOSY__REQUEST__WHAT_WHY, &why));
 }
 
+char *next_said(bool of_all_leaders) {
+        Lines *lines = calloc(1, sizeof(*lines));
+        Buf text = {};
+
+        assert_non_null(lines);
+        note_unknown_ends(cluster_state_last_job(world.rig.state));
+        ask_all(lines, cluster_state_last_job(world.rig.state));
+        free(unknown_ends);
+        for (size_t i = 0; i < lines->n; i++) {
+                char *line = lines->list[i], *job = strstr(line, " job=");
+
+                if (of_all_leaders && str_has_prefix(line, "job "))
+                        continue;
+                if (of_all_leaders && job && str_has_prefix(line, "why "))
+                        *job = 0;
+                assert_int_equal(buf_printf(&text, "%s\n", line), 0);
+        }
+        free(lines);
+        return buf_take_string(&text);
+}
+
 // ------------------------------------------------------------------------------------------- another leader
 
 // That a host has refused a name a leader remembers as long as that host says nothing else; the next one

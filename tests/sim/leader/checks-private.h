@@ -161,6 +161,9 @@ void queue_end(void);
 // checks-next.c
 void pages_on_finish(void);
 void next_on_finish(void);
+// What a leader says of everything when all is at rest, as text, to be freed. `of_all_leaders`: nothing of
+// jobs, whose numbers differ where one leader more has noted something.
+char *next_said(bool of_all_leaders);
 
 // checks-watch.c
 void watch_begin(void);

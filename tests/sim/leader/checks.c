@@ -68,6 +68,8 @@ const Check checks[] = {
          "plan-follows-who-stays"},
         {"undone-is-as-before", "An undo puts back exactly what its job has changed.",
          "something was changed and undone when nothing else happened", "undone-pool-is-deleted"},
+        {"ways-are-one", "What is asked comes to the same, however much a turn does, and whoever leads.",
+         "the same was asked in two ways", "held-change-replaces-nothing"},
         {"dry-runs-change-nothing", "A dry run changes nothing.", "a dry run was answered",
          "undo-asked-and-done", .on_answer = dry_on_answer},
         {"lists-are-true", "No word to a user is untrue.",

@@ -78,11 +78,13 @@ void faults_on_turn(void) {
 }
 
 static RigHost *draw_host(Draw *d) {
-        return rig_host(&world.rig, 1 + draw_below(d, asks.swarm.hosts));
+        return rig_host(&world.rig, asks_host(d));
 }
 
 // That of the leader only ever loses the leadership.
 static RigHost *draw_other_host(Draw *d) {
+        if (asks.focus_host > 1)
+                return rig_host(&world.rig, asks.focus_host);
         return asks.swarm.hosts > 1 ? rig_host(&world.rig, 2 + draw_below(d, asks.swarm.hosts - 1)) : NULL;
 }
 
@@ -207,7 +209,7 @@ static void fault_disk(Draw *d) {
 
 // A unit that runs on the host; NULL: none does.
 static VirtualUnit *draw_unit(Draw *d, RigHost *h) {
-        size_t first = draw_below(d, (unsigned) asks.n_units);
+        size_t first = asks.focus_n > 0 ? asks.focus_first : draw_below(d, (unsigned) asks.n_units);
 
         for (size_t i = 0; i < asks.n_units; i++) {
                 VirtualUnit *u = virtual_host_find(&h->virtual, asks.units[(first + i) % asks.n_units].name);

@@ -8,6 +8,7 @@
 //      another leader      finds nothing to do
 //      plan and start      what a plan has said of its units and of others comes to be
 //      change and undo     all is as it was before: units, nodes, labels, roles, pools, rules of the queue
+//      two ways            the same is asked by two ways, and comes to the same (trials-ways.c)
 //      failures            are counted and forgiven as the manual says (trials-retries.c)
 //
 // A trial says nothing where something else has a part: a job that goes on, a unit that fails, a host that
@@ -28,9 +29,9 @@
 #include "trials.h"
 #include "world-options.h"
 
-enum { TRIALS = 3, LATER_LEASES = 2 };
+enum { TRIALS = 4, LATER_LEASES = 2 };
 
-static void pass(void) {
+void trials_pass(void) {
         rig_pass_ms(&world.rig, LATER_LEASES * asks.swarm.lease_ms + asks.swarm.start_ms +
                                         asks.swarm.stop_ms + 2 * world.rig.leader->limits.job_end_delay_ms);
 }
@@ -67,7 +68,7 @@ static bool is_restless(bool refusals_count) {
 
         do {
                 n = log_truth.n_entries;
-                pass();
+                trials_pass();
         } while (log_truth.n_entries != n && ++rounds < ROUNDS);
         for (unsigned i = 0; i < asks.n_units; i++)
                 if (places_has_deadline(log_truth.units[i].node) || retries(i) ||
@@ -123,13 +124,13 @@ static bool are_uncertain(const Argosy__Request__Change *m) {
         return false;
 }
 
-static const char *place_of(unsigned i) {
+const char *trials_place_of(unsigned i) {
         return log_truth.units[i].exists ? node_name(log_truth.units[i].node) : "";
 }
 
 static void compare(unsigned i, const Argosy__Response__UnitResult *planned,
                     const Argosy__Response__UnitResult *done, const char *before) {
-        const char *name = asks.units[i].name, *now = place_of(i);
+        const char *name = asks.units[i].name, *now = trials_place_of(i);
 
         if (done && (!planned || planned->status != done->status))
                 check_fail("planned-comes-to-be", "of %s a plan says '%s', and a start '%s'", name,
@@ -148,7 +149,7 @@ static bool are_mates_new(const Argosy__Request__Change *m) {
         for (size_t i = 0; i < m->n_names; i++) {
                 int k = world_unit_index(m->names[i]);
 
-                for (size_t f = 0; k >= 0 && *place_of((unsigned) k) && f < m->n_files; f++) {
+                for (size_t f = 0; k >= 0 && *trials_place_of((unsigned) k) && f < m->n_files; f++) {
                         const WorldContent *c = world_content_sent(m->files[f]);
 
                         if (streq(m->files[f]->name, asks.units[k].file) && c && c->same_node)
@@ -169,12 +170,12 @@ static void plan_and_start(Draw *d) {
         if (!plan)
                 return;
         for (unsigned i = 0; i < asks.n_units; i++)
-                snprintf(before[i], sizeof(before[i]), "%s", place_of(i));
+                snprintf(before[i], sizeof(before[i]), "%s", trials_place_of(i));
         start = message_copy(plan);
         assert_non_null(start);
         start->change->preview = false;
         (void) trials_ask(plan);
-        pass(); // nodes may be asked
+        trials_pass(); // nodes may be asked
         said = asks_last_response(&asks.asked[planned]);
         if (!said || said->status != 0 || !said->change || log_truth.n_entries != n) {
                 message_free(start);
@@ -184,7 +185,7 @@ static void plan_and_start(Draw *d) {
         done = trials_ask(start);
         if (!done || done->held || done->status != 0 || unsure)
                 return;
-        pass();
+        trials_pass();
         for (unsigned i = 0; i < asks.n_units; i++)
                 if (is_uncertain(i))
                         return;
@@ -354,6 +355,14 @@ static bool any_is_bad(void) {
         return false;
 }
 
+bool trials_is_restless(void) {
+        return is_restless(true) || any_is_bad();
+}
+
+char *trials_wishes(void) {
+        return read_wishes(false);
+}
+
 // So many of them that one has its place among others.
 static void add_rules(Draw *d) {
         for (unsigned n = 8; n > 0; n--) {
@@ -384,7 +393,7 @@ static void change_and_undo(Draw *d) {
         if (!r || !all_well(r) || r->job == 0)
                 return;
         m.job = r->job;
-        pass();
+        trials_pass();
         undo.what_case = ARGOSY__REQUEST__WHAT_UNDO;
         undo.undo = &m;
         undo.job = &job;
@@ -393,7 +402,7 @@ static void change_and_undo(Draw *d) {
         r = trials_ask(message_copy(&undo));
         if (!r || !all_well(r) || any_is_bad())
                 return;
-        pass();
+        trials_pass();
         after = read_wishes(queue_alone);
         check_says("undone-is-as-before");
         no_difference(m.job, before, after);
@@ -405,7 +414,7 @@ static void change_and_undo(Draw *d) {
 static void attach_anew(void) {
         for (uint32_t i = 1; i <= asks.swarm.hosts; i++)
                 rig_host(&world.rig, i)->linked = false;
-        pass();
+        trials_pass();
 }
 
 // Who leads anew knows the log and what hosts say, and finds nothing to do: what a leader has overlooked, or
@@ -421,19 +430,19 @@ static void lead_anew(void) {
         wishes = read_wishes(false);
         tables = tables_read();
         for (unsigned i = 0; i < asks.n_units; i++)
-                snprintf(before[i], sizeof(before[i]), "%s", place_of(i));
+                snprintf(before[i], sizeof(before[i]), "%s", trials_place_of(i));
         story_tell("another one leads");
         rig_depose(&world.rig);
         rig_elect(&world.rig);
-        pass();
+        trials_pass();
         if (!world_is_well())
                 return;
         check_says("next-leader-finds-nothing");
         for (unsigned i = 0; i < asks.n_units; i++)
-                if (!streq(before[i], place_of(i)))
+                if (!streq(before[i], trials_place_of(i)))
                         check_fail("next-leader-finds-nothing",
                                    "all was at rest, and another leader moves %s from '%s' to '%s'",
-                                   asks.units[i].name, before[i], place_of(i));
+                                   asks.units[i].name, before[i], trials_place_of(i));
         after = read_wishes(false);
         if (!streq(wishes, after))
                 check_fail("next-leader-finds-nothing",
@@ -451,14 +460,34 @@ static void draw_theme(Draw *d) {
         world_offer();
 }
 
-// Some steps of another story, with few kinds of faults, and of things that are asked, of which each comes
-// often; and then all works again.
-static void play_more(Draw *d) {
-        unsigned kinds = 1 + draw_below(d, 3);
+// What happens is about one or two units, and the host of one of them: so that things meet.
+static void focus(Draw *d) {
+        unsigned unit = draw_below(d, (unsigned) asks.n_units);
+        uint32_t host = places_host_of(log_truth.units[unit].node);
 
+        asks.focus_first = unit;
+        asks.focus_n = MIN_OF(1 + draw_below(d, 2), (unsigned) asks.n_units);
+        asks.focus_host = host ?: 1 + draw_below(d, asks.swarm.hosts);
+}
+
+// Few kinds of faults, and often of what is asked, of which each comes often.
+static void draw_kinds(Draw *d) {
         memset(asks.swarm.faults, 0, sizeof(asks.swarm.faults));
-        for (unsigned i = 0; i < kinds; i++)
+        for (unsigned kinds = 1 + draw_below(d, 3); kinds > 0; kinds--)
                 asks.swarm.faults[draw_below(d, SWARM_FAULTS_DRAWN)] = 1;
+        if (draw_one_in(d, 2))
+                return;
+        for (unsigned i = 0; i < LOAD_bound; i++)
+                asks.swarm.loads[i] = i == LOAD_units;
+        for (unsigned kinds = 1 + draw_below(d, 3); kinds > 0; kinds--)
+                asks.swarm.loads[draw_below(d, LOAD_bound)] = 1;
+}
+
+// Some steps of another story, and then all works again.
+static void play_more(Draw *d) {
+        draw_kinds(d);
+        if (draw_below(d, 4) > 0)
+                focus(d);
         for (unsigned n = 4 + draw_below(d, 12); n > 0; n--) {
                 if (draw_one_in(d, 2))
                         faults_step(d);
@@ -466,11 +495,14 @@ static void play_more(Draw *d) {
                         asks_step(d);
                 if (!world_is_well())
                         rig_turns(&world.rig, 1 + draw_below(d, 4));
+                else if (draw_one_in(d, 3))
+                        rig_turns(&world.rig, draw_below(d, 3));
                 else if (draw_one_in(d, 2))
                         rig_pass_ms(&world.rig, (unsigned) draw_log(d, 1, 3 * asks.swarm.lease_ms));
                 else
                         rig_settle(&world.rig);
         }
+        asks.focus_n = asks.focus_host = 0;
         world_calm_down();
 }
 
@@ -482,11 +514,18 @@ void trials_play(void) {
         if (draw_one_in(&d, 2))
                 play_more(&d);
         lead_anew();
-        for (unsigned i = 0; i < TRIALS; i++)
-                if (draw_below(&d, 3) > 0)
+        for (unsigned i = 0; i < TRIALS; i++) {
+                switch (draw_below(&d, 7)) {
+                case 0 ... 1:
                         plan_and_start(&d);
-                else
+                        break;
+                case 2:
                         change_and_undo(&d);
+                        break;
+                default:
+                        trials_two_ways(&d);
+                }
+        }
         if (draw_one_in(&d, 3)) { // which goes on failing
                 trials_fail_again(&d);
                 return;

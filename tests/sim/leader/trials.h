@@ -9,5 +9,16 @@
 // from the heap, the story's from now on.
 const Argosy__Response *trials_ask(Argosy__Request *request);
 
+// What follows by itself has happened.
+void trials_pass(void);
+// Something changes units by itself, at any time, or a unit does not start.
+bool trials_is_restless(void);
+// What people have said how all is to be, as the log has it, to be freed.
+char *trials_wishes(void);
+const char *trials_place_of(unsigned unit); // its node; "": it has none
+
+// trials-ways.c
+void trials_two_ways(Draw *d);
+
 // trials-retries.c
 void trials_fail_again(Draw *d);

@@ -254,8 +254,6 @@ static bool is_tried(const Step *s) {
         return asks.swarm.tried > 0 && draw_one_in(&d, asks.swarm.tried);
 }
 
-static void play_apart(void (*play)(void));
-
 static void step(const Step *s) {
         Draw d = draw_from(s->word);
 
@@ -273,7 +271,7 @@ static void step(const Step *s) {
         case STEP_SETTLE:
                 settle();
                 if (is_tried(s))
-                        play_apart(trials_play);
+                        world_play_apart(trials_play);
                 return;
         default:
                 world_calm_down();
@@ -417,7 +415,7 @@ void world_offer(void) {
 
 // In a process of its own: what is asked there is no part of the story. What is red there ends it there, and
 // the story with it.
-static void play_apart(void (*play)(void)) {
+void world_play_apart(void (*play)(void)) {
         static uint64_t *premises; // of both processes
         pid_t pid;
         int status;
@@ -502,8 +500,8 @@ void world_play(const StoryPlan *plan, StoryOutput output) {
                 step(&plan->steps[world.step]);
         }
         heal_core(plan);
-        play_apart(rest);
+        world_play_apart(rest);
         world_calm_down();
-        play_apart(world_finish);
+        world_play_apart(world_finish);
         end();
 }

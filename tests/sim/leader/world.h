@@ -38,6 +38,9 @@ void world_finish(void);
 // What hosts have for units that reserve something, and for containers.
 void world_offer(void);
 
+// In a process of its own: what happens there is no part of the story. What is red there ends the story.
+void world_play_apart(void (*play)(void));
+
 // trials.c: what is tried in a process of its own, which ends with it
 void trials_play(void);
 

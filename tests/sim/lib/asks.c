@@ -4,7 +4,6 @@
 // messages are made in the files asks-*.c.
 #include "asks.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -102,155 +101,7 @@ const char *asks_missing(void) {
         return NULL;
 }
 
-// ------------------------------------------------------------------------------ for those who make messages
-
-void *asks_alloc(size_t size) {
-        void *p = arena_alloc(&asks.arena, size);
-
-        assert_non_null(p);
-        return memset(p, 0, size);
-}
-
-char *asks_printf(const char *format, ...) {
-        char text[1024];
-        va_list ap;
-        int n;
-
-        va_start(ap, format);
-        n = vsnprintf(text, sizeof(text), format, ap);
-        va_end(ap);
-        assert_in_range(n, 0, sizeof(text) - 1);
-        return memcpy(asks_alloc((size_t) n + 1), text, (size_t) n);
-}
-
-ProtobufCBinaryData asks_id(void) {
-        uint64_t *id = asks_alloc(2 * sizeof(*id));
-
-        id[0] = ++asks.n_ids;
-        id[1] = 29;
-        return (ProtobufCBinaryData){.data = (uint8_t *) id, .len = 2 * sizeof(*id)};
-}
-
-Argosy__NamedFile *asks_file_of(const WorldUnit *u, const WorldContent *c) {
-        Argosy__NamedFile *file = ASKS_NEW(Argosy__NamedFile, argosy__named_file__init);
-
-        file->name = file->path = (char *) u->file;
-        file->content = (ProtobufCBinaryData){strlen(c->text), (uint8_t *) c->text};
-        file->files = asks_alloc((c->n_files + 1) * sizeof(*file->files));
-        for (unsigned i = 0; i < c->n_files; i++)
-                file->files[file->n_files++] = world_body(c->files[i]);
-        return file;
-}
-
-Argosy__NamedFile *asks_file(Draw *d, const WorldUnit *u) {
-        return asks_file_of(u, world_content_draw(d, u));
-}
-
-const char *asks_node(Draw *d) {
-        return asks_printf("n%u", 1 + draw_below(d, asks.swarm.hosts + draw_one_in(d, 16)));
-}
-
-const char *asks_unit(Draw *d) {
-        return draw_one_in(d, 24) ? "nobody.service" : world_unit_draw(d)->name;
-}
-
-uint64_t asks_job(Draw *d) {
-        uint64_t last = cluster_state_last_job(asks.port->state());
-
-        return last == 0 ? 1 : last - MIN_OF(draw_log(d, 1, last + 1) - 1, last - 1);
-}
-
-uint64_t asks_held_job(Draw *d) {
-        uint64_t last = cluster_state_last_job(asks.port->state()), at = asks_job(d);
-
-        for (uint64_t i = 0; i < last; i++, at = at > 1 ? at - 1 : last)
-                if (cluster_state_job_state(asks.port->state(), at) == ARGOSY__JOB_STATE__JOB_HELD)
-                        return at;
-        return at;
-}
-
-char **asks_words(Draw *d, size_t *ret_n, unsigned max, const char *(*make)(Draw *d)) {
-        size_t n = draw_one_in(d, 3) ? 0 : 1 + draw_below(d, max);
-        char **words = n > 0 ? asks_alloc(n * sizeof(*words)) : NULL;
-
-        for (size_t i = 0; i < n; i++)
-                words[i] = (char *) make(d);
-        *ret_n = n;
-        return words;
-}
-
-const char *asks_pattern(Draw *d) {
-        static const char *const patterns[] = {"*",      "u*", "t0@*", "t?@*.service", "u[0-4].service",
-                                               "nobody*"};
-
-        return draw_one_in(d, 2) ? DRAW_PICK(d, patterns) : world_unit_draw(d)->name;
-}
-
-const char *asks_rev(Draw *d) {
-        static const Hash unknown = {{1}};
-        const WorldContent *c = asks.n_contents > 0 && draw_below(d, 8) > 0
-                                        ? &asks.contents[draw_below(d, (unsigned) asks.n_contents)]
-                                        : NULL;
-        char hex[HASH_HEX_SIZE];
-
-        hash_hex(c ? &c->hash : &unknown, draw_one_in(d, 2) ? HASH_SIZE : 8, hex);
-        return asks_printf("%s", hex);
-}
-
-const char *asks_role(Draw *d) {
-        return DRAW_PICK(d, world_roles);
-}
-
-const char *asks_pool(Draw *d) {
-        return DRAW_PICK(d, world_pools);
-}
-
-const char *asks_secret(Draw *d) {
-        return DRAW_PICK(d, world_secrets);
-}
-
-Argosy__Label *asks_label(Draw *d) {
-        Argosy__Label *label = ASKS_NEW(Argosy__Label, argosy__label__init);
-
-        switch (draw_below(d, 6)) {
-        case 0:
-                label->key = (char *) "disk";
-                label->value = (char *) "fast";
-                break;
-        case 1:
-                label->key = (char *) "offers/gpu";
-                label->value = asks_printf("%u", draw_below(d, 4));
-                break;
-        default:
-                label->key = (char *) "zone";
-                label->value = (char *) DRAW_PICK(d, world_zones);
-        }
-        return label;
-}
-
-Argosy__Label **asks_labels(Draw *d, size_t *ret_n, unsigned max) {
-        size_t n = draw_one_in(d, 2) ? 0 : 1 + draw_below(d, max);
-        Argosy__Label **labels = n > 0 ? asks_alloc(n * sizeof(*labels)) : NULL;
-
-        for (size_t i = 0; i < n; i++)
-                labels[i] = asks_label(d);
-        *ret_n = n;
-        return labels;
-}
-
-Argosy__Right asks_right(Draw *d) {
-        return (Argosy__Right) (ARGOSY__RIGHT__RIGHT_VIEW + draw_below(d, 4));
-}
-
-const Argosy__Response *asks_last_response(const WorldAsked *a) {
-        return asks.port->last_response(a);
-}
-
-const Argosy__UnitRecord *asks_record(const char *name) {
-        const UnitEntry *e = cluster_state_find_unit(asks.port->state(), name);
-
-        return e ? e->record : NULL;
-}
+// -------------------------------------------------------------------------------------- the request before
 
 static size_t follows; // of the request that is being made
 static size_t key_of;  // likewise: 1 + the one that had its key first; 0: it has its own
@@ -463,13 +314,18 @@ Argosy__Request *asks_make_start(const WorldUnit *u, const WorldContent *c) {
 }
 
 WorldAsked *asks_ask_as_root(Argosy__Request *request) {
+        return asks_ask_as(request, AUTHOR_ROOT, 0);
+}
+
+WorldAsked *asks_ask_as(Argosy__Request *request, WorldAuthor author, unsigned token) {
         WorldAsked *a = &asks.asked[asks.n_asked];
         Draw d = draw_from(asks.n_asked);
 
         assert_true(asks.n_asked < WORLD_ASKED_MAX);
-        *a = (WorldAsked){.author = AUTHOR_ROOT, .request = request};
+        *a = (WorldAsked){.author = author, .token = token, .request = request};
         asks.n_asked++;
-        story_tell("root tries %s (%zu)%s", name_of(request), asks.n_asked, words_of(request));
+        story_tell("%s tries %s (%zu)%s", world_authors[author], name_of(request), asks.n_asked,
+                   words_of(request));
         ask(a, &d);
         return a;
 }
@@ -515,15 +371,10 @@ static size_t draw_asked(Draw *d) {
         return of;
 }
 
-// The same request, and for how long the sender has known of it. The sender whose connection is gone hears
-// no more of the first one.
-static void ask_again(Draw *d) {
-        size_t of = draw_asked(d);
-        WorldAsked *a = &asks.asked[asks.n_asked], *first = &asks.asked[of];
+// The same request, and for how long the sender has known of it.
+static void repeat(const WorldAsked *first, Draw *d) {
+        WorldAsked *a = &asks.asked[asks.n_asked];
 
-        assert_true(asks.n_asked < WORLD_ASKED_MAX);
-        if (is_waiting(first) && draw_one_in(d, 2))
-                stop_waiting(first);
         if (first->again_of)
                 first = &asks.asked[first->again_of - 1];
         if (first->wrong)
@@ -540,6 +391,24 @@ static void ask_again(Draw *d) {
         asks.n_asked++;
         story_tell("%s asks %s (%zu) again", world_authors[a->author], name_of(a->request), a->again_of);
         ask(a, d);
+}
+
+// The sender whose connection is gone hears no more of the first one.
+static void ask_again(Draw *d) {
+        WorldAsked *first = &asks.asked[draw_asked(d)];
+
+        assert_true(asks.n_asked < WORLD_ASKED_MAX);
+        if (is_waiting(first) && draw_one_in(d, 2))
+                stop_waiting(first);
+        repeat(first, d);
+}
+
+size_t asks_ask_again(size_t of) {
+        Draw d = draw_from(of);
+
+        assert_true(asks.n_asked < WORLD_ASKED_MAX);
+        repeat(&asks.asked[of], &d);
+        return asks.n_asked - 1;
 }
 
 static void call_off(Draw *d) {
@@ -571,14 +440,16 @@ static void ask_one(Draw *d) {
 // They come in one turn of the leader: what one of them asks for, the next one meets in the same entry.
 static void ask_burst(Draw *d) {
         unsigned all = (unsigned) asks.n_units, n = 2 + (unsigned) draw_log(d, 1, 12);
+        bool focused = asks.focus_n > 0;
 
-        if (draw_below(d, 4) > 0) {
+        if (!focused && draw_below(d, 4) > 0) {
                 asks.focus_first = draw_below(d, all);
                 asks.focus_n = MIN_OF(1 + draw_below(d, 4), all);
         }
         for (unsigned i = 0; i < n; i++)
                 ask_one(d);
-        asks.focus_n = 0;
+        if (!focused)
+                asks.focus_n = 0;
 }
 
 static void ask_of(Draw *d, Argosy__Request__WhatCase what, bool (*make)(Draw *d, void *message)) {
@@ -588,6 +459,15 @@ static void ask_of(Draw *d, Argosy__Request__WhatCase what, bool (*make)(Draw *d
         draw_author(d, &by);
         if (asks.n_asked < WORLD_ASKED_MAX && !is_left_out(&kind))
                 make_and_ask(d, &kind, by);
+}
+
+void asks_look(Draw *d) {
+        const AskKind *kind;
+
+        do
+                kind = &ask_kinds[draw_below(d, (unsigned) n_ask_kinds)];
+        while (kind->load != LOAD_looks && kind->load != LOAD_waits && kind->load != LOAD_watches);
+        ask_of(d, kind->what, kind->make);
 }
 
 // A rule comes or goes, and whatever it is about comes with it: what waits, what begins and what comes meet
@@ -721,7 +601,7 @@ void asks_begin(const AsksPort *port, const Swarm *swarm, Draw *d) {
         asks.port = port;
         asks.swarm = *swarm;
         asks.n_contents = asks.n_units = asks.n_asked = asks.n_tokens = 0;
-        asks.n_ids = asks.focus_n = 0;
+        asks.n_ids = asks.focus_n = asks.focus_host = 0;
         asks.unpinned = false;
         memset(asks.by_hash, 0, sizeof(asks.by_hash));
         world_images_begin();

@@ -79,8 +79,9 @@ typedef struct Asks {
         WorldUnit crowd[WORLD_CROWD_MAX]; // swarm.crowd of them
         WorldAsked asked[WORLD_ASKED_MAX];
         size_t n_asked;
-        // Of the burst that is being asked: units that most of it is about; n 0: any.
-        unsigned focus_first, focus_n;
+        // Of the burst that is being asked, or of a trial: units, and the host, that most of it is about; 0:
+        // any.
+        unsigned focus_first, focus_n, focus_host;
         unsigned n_tokens; // that anybody asked for
         bool unpinned;     // somebody has brought a container that is to have no digest
         uint64_t n_ids;
@@ -100,6 +101,10 @@ Argosy__Request *asks_make(Draw *d, Argosy__Request__WhatCase what, bool (*make)
 Argosy__Request *asks_make_start(const WorldUnit *u, const WorldContent *c);
 // Root asks that; `request` is the story's from now on.
 WorldAsked *asks_ask_as_root(Argosy__Request *request);
+WorldAsked *asks_ask_as(Argosy__Request *request, WorldAuthor author, unsigned token);
+// The same once more. Returns its place in Asks.asked.
+size_t asks_ask_again(size_t of);
+void asks_look(Draw *d); // somebody looks, waits or watches
 void asks_end(void); // what was asked is given back
 
 typedef struct AskKind {
@@ -140,6 +145,7 @@ ProtobufCBinaryData asks_id(void); // a new one
 Argosy__NamedFile *asks_file(Draw *d, const WorldUnit *u);
 Argosy__NamedFile *asks_file_of(const WorldUnit *u, const WorldContent *c);
 const char *asks_node(Draw *d);
+uint32_t asks_host(Draw *d); // its number
 const char *asks_unit(Draw *d); // most often of one that the story has
 uint64_t asks_job(Draw *d); // a number, of any job or of none that there is
 uint64_t asks_held_job(Draw *d); // likewise; of one that is held, if there is any

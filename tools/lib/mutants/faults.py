@@ -5865,6 +5865,12 @@ FAULTS = [
           "r = state_put_job(s, op->job, notes, i, batch->at_us);",
           "r = state_put_job(s, op->job, notes, i, batch->at_us + ((uintptr_t) s >> 12) % 7);",
           "sim/hosts: voters-are-equal"),
+    Fault("held-change-replaces-nothing", "src/leader/queue/held-jobs-judge.c",
+          "if (log_format_check(request, FEATURE_LEVEL, NULL) == 0 && kind && kind->by == REQUEST_BY_LEADER &&",
+          "if (((Argosy__Request *) request)->what_case == ARGOSY__REQUEST__WHAT_CHANGE)\n"
+          "((Argosy__Request *) request)->change->replace = false;\n"
+          "if (log_format_check(request, FEATURE_LEVEL, NULL) == 0 && kind && kind->by == REQUEST_BY_LEADER &&",
+          "sim/leader: ways-are-one"),
     Fault("undo-leaves-what-it-is-to-be", "src/leader/rules/undo-policy.c",
           "ret_wanted->target = before->target;",
           "ret_wanted->target = after->target;",

@@ -186,6 +186,9 @@ void rest_on_finish(void);
 // checks-lists.c
 void asked_for_on_answer(const WorldAsked *a, const Argosy__Response *r);
 
+// checks-listed.c
+void listed_on_finish(void);
+
 // checks-left.c
 void left_on_calm(void);
 

@@ -75,6 +75,11 @@ const Check checks[] = {
         {"lists-are-true", "No word to a user is untrue.",
          "a unit was listed, and did nothing at the moment", "listed-as-down", .on_calm = lists_on_calm},
 
+        {"listed-as-recorded", "No word to a user is untrue.", "root was told what there is",
+         "pool-lists-every-host",
+         .on_finish = listed_on_finish},
+        {"tags-are-true", "No word to a user is untrue.", "a list was asked for, and had not changed",
+         "list-unchanged-for-ever"},
         {"rows-are-asked-for", "A list has what was asked for.",
          "somebody asked for some rows, and got some", "touched-name-not-asked-for",
          .on_answer = asked_for_on_answer},

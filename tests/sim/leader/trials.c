@@ -513,8 +513,10 @@ void trials_play(void) {
         draw_theme(&d);
         if (draw_one_in(&d, 2))
                 play_more(&d);
+        trials_look_at_tags();
         lead_anew();
         for (unsigned i = 0; i < TRIALS; i++) {
+                trials_look_at_tags();
                 switch (draw_below(&d, 7)) {
                 case 0 ... 1:
                         plan_and_start(&d);
@@ -526,6 +528,7 @@ void trials_play(void) {
                         trials_two_ways(&d);
                 }
         }
+        trials_look_at_tags();
         if (draw_one_in(&d, 3)) { // which goes on failing
                 trials_fail_again(&d);
                 return;

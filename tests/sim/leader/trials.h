@@ -20,5 +20,8 @@ const char *trials_place_of(unsigned unit); // its node; "": it has none
 // trials-ways.c
 void trials_two_ways(Draw *d);
 
+// trials-tags.c
+void trials_look_at_tags(void);
+
 // trials-retries.c
 void trials_fail_again(Draw *d);

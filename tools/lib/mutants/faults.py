@@ -5871,6 +5871,10 @@ FAULTS = [
           "((Argosy__Request *) request)->change->replace = false;\n"
           "if (log_format_check(request, FEATURE_LEVEL, NULL) == 0 && kind && kind->by == REQUEST_BY_LEADER &&",
           "sim/leader: ways-are-one"),
+    Fault("pool-lists-every-host", "src/leader/rollouts/roles.c",
+          "if (pool_has_host(pool, hosts[i].record))",
+          "if (true)",
+          "sim/leader: listed-as-recorded"),
     Fault("undo-leaves-what-it-is-to-be", "src/leader/rules/undo-policy.c",
           "ret_wanted->target = before->target;",
           "ret_wanted->target = after->target;",

@@ -73,6 +73,32 @@ def test_who_shares_it_goes_along(c: Cluster):
     forget(c)
 
 
+def test_a_plan_of_a_folder_names_who_shares_it(c: Cluster):
+    network(c, 7)
+    write(c, "app.container", BOX + "[X-Argosy]\nHost=n2\n")
+    write(c, "idle.container", BOX)
+    c.ctl("start ./boxes/app.container", "n1")
+    c.ctl("submit ./boxes/idle.container", "n1")
+    write(c, "shop/web.container", BOX + "[X-Argosy]\nHost=n2\n")
+    for last in (7, 8):
+        write(c, "shop/front.network", f"[Network]\nSubnet=10.99.{last}.0/24\n")
+        said = c.ctl_result("apply --plan ./boxes/shop", "n1")
+        assert said.status == 5, said
+        if last == 7:
+            assert "shares" not in said.out, said
+            c.ctl("apply ./boxes/shop", "n1")
+    assert "app.service: shares front.network, which changes: stops and starts again, on n2" in said.out, said
+    assert "idle.service: shares front.network, which changes: gets its new file" in said.out, said
+    before = c.invocation("app")
+    c.ctl("apply ./boxes/shop", "n1")
+    running(c, "web.service", "app.service")
+    assert c.invocation("app") != before and subnet(c.node("n2")) == "10.99.8.0/24"
+    assert "Subnet=10.99.8.0/24" in c.ctl("cat idle")
+    assert c.ctl_result("apply --plan ./boxes/shop", "n1").status == 0
+    c.ctl("destroy web app idle")
+    forget(c)
+
+
 def test_an_update_takes_one_node_after_the_other(c: Cluster):
     network(c, 7)
     write(c, "work@.container", BOX + "[X-Argosy]\nMaxUnavailable=1\n")

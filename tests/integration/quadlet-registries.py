@@ -6,6 +6,7 @@ fault is gone.
 The nodes are clusters of their own. The registry is one of this program's, beside them, and does what fake_registry.FAULTS says."""
 
 import contextlib
+import re
 
 from dashboard import PORT, dashboard, shows, view
 from lib import SLEEPER, Cluster, eventually, long, main, wait_for_podman
@@ -129,6 +130,8 @@ def test_a_registry_that_hangs_in_a_layer_is_left(c: Cluster):
     n1 = c.node("n1")
     with untouched(c), r.doing("hangs-in-layers"), begun(c, "start ./boxes/web.container") as waits:
         eventually(lambda: "its image is being pulled" in c.ctl_result("why web", "n1").out)
+        for verb in ("why", "status"):
+            eventually(lambda: re.search(r"its image is being pulled, for \d+ s: \S+/box@sha256:", c.ctl_result(f"{verb} web", "n1").out))
         assert commands(n1)
         c.ctl("stop web", "n1")
         assert waits.result().status != 0

@@ -182,6 +182,8 @@ int request_share_networks(Planner *p, const char *name, const UnitEntry *u, con
 // The same of one that is put with the content that it has. 0, UNIT_REFUSED, -EBUSY, -ENOMEM.
 int request_keep_networks(Planner *p, const char *name, const ChangeContent *content,
                           Argosy__Response__UnitResult *result);
+// Whether all that the batch has of the unit is a network that an earlier one of the request has brought.
+bool request_has_only_shared(const Planner *p, const char *name);
 
 // request-replaces.c
 // Before its record is put: that no cycle of units replaces it. 0, UNIT_REFUSED, -EBUSY, -ENOMEM.

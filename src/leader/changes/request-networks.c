@@ -11,14 +11,17 @@
 // one it is refused, unless the request is to replace theirs. While an update changes a network nobody comes
 // to it.
 //
-// Who has had its turn in the same request has the file that it came with, which is the same one; who comes
-// with one later in it gets this one until then, as it may be refused. They are not started:
-// what runs is stopped and started by its node, once. Should one not start, the job brings the former
-// content back to all (jobs/reverts.c).
+// A unit that has had its turn in the same request has the file that it came with, which is the same one. A
+// unit that comes with one later in it gets this one until then, as it may be refused, also in an apply; the
+// batch has a claim for its name, so it has its turn nevertheless (request_has_only_shared()). Those that
+// share are not started: what runs is stopped and started by its node, once. Should one not start, the job
+// brings the former content back to all (jobs/reverts.c).
 //
 // Failures: UNIT_REFUSED: one of them cannot have it now, then the unit cannot either; -EBUSY, -ENOMEM.
 
 #include <errno.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "network-change.h"
 #include "planner.h"
@@ -61,6 +64,10 @@ static int has_own(Sharing *s, const char *name) {
         if (file != -ENOENT)
                 return file < 0 ? file : 1;
         return refuse(s, EINVAL, name, "which is named without a file: name that, too, or only that");
+}
+
+static bool is_to_go(const Planner *p, const char *name) {
+        return p->ops->aim && p->ops->aim(name, p->userdata)->remove;
 }
 
 // A rollout knows one content before and one after.
@@ -113,19 +120,49 @@ static int put_content(Sharing *s, char **ret_why) {
                                       : 0;
 }
 
+typedef struct SharerClaim {
+        size_t len;
+        char word[sizeof("shares ") + UNIT_NAME_MAX];
+} SharerClaim;
+
+static SharerClaim sharer_claim(const char *name) {
+        SharerClaim c;
+
+        snprintf(c.word, sizeof(c.word), "shares %s", name);
+        c.len = strlen(c.word);
+        return c;
+}
+
+bool request_has_only_shared(const Planner *p, const char *name) {
+        SharerClaim c = sharer_claim(name);
+
+        return batch_builder_has_claim(p->batch, c.word, c.len);
+}
+
+// Its own turn comes later.
+static int claim_turn(Sharing *s, const char *name) {
+        SharerClaim c = sharer_claim(name);
+
+        return batch_builder_claim(s->p->batch, c.word, c.len);
+}
+
 // One unit, with all networks that change.
 static int share(Sharing *s, const char *name) {
         const UnitEntry *e = cluster_state_find_unit(s->p->state, name);
         char refusal[CLUSTER_REFUSAL_SIZE];
         _cleanup_free_ char *why = NULL;
+        bool own;
         int r;
 
         if (!e || streq(name, s->name) || !concerns(s, e->spec) ||
             batch_builder_has_unit_since(s->p->batch, name, s->p->start))
                 return 0;
         r = has_own(s, name);
-        if (r != 0 && (r != 1 || s->result->status != 0 || s->p->ops->aim))
-                return r == 1 && s->result->status == 0 ? 0 : r;
+        if (r < 0 || s->result->status != 0)
+                return r;
+        own = r == 1;
+        if (own && is_to_go(s->p, name))
+                return 0;
         if (batch_builder_has_unit(s->p->batch, name))
                 return -EBUSY;
         if (would_stop(s->p, e))
@@ -140,6 +177,8 @@ static int share(Sharing *s, const char *name) {
                               "node by node");
         r = put_content(s, &why);
         r = r < 0 ? r : put_record(s, e, &s->next);
+        if (r == 0 && own)
+                r = claim_turn(s, name);
         if (r == -EDQUOT)
                 return refuse(s, ENOSPC, name,
                               cluster_refusal_words(s->p->batch->state, s->p->batch->refusal, refusal));

@@ -502,7 +502,7 @@ static int plan_aim(Planner *p, const char *name, UnitEntry *u, const ChangeAim 
 // What an earlier request of the entry says of it stays.
 void request_take_back(Planner *p, const char *name, BatchBuilderMark mark) {
         batch_builder_rollback(p->batch, mark);
-        if (p->ops->unplace && !batch_builder_has_unit(p->batch, name))
+        if (p->ops->unplace && (!batch_builder_has_unit(p->batch, name) || request_has_only_shared(p, name)))
                 p->ops->unplace(name, p->userdata);
 }
 
@@ -557,8 +557,12 @@ static int plan_named(Planner *p, char *name, Map *had, Argosy__Response__UnitRe
 
         if (r < 0)
                 return r == -EEXIST ? 0 : r;
-        if (strlen(name) <= UNIT_NAME_MAX && batch_builder_has_unit(p->batch, name))
-                return batch_builder_has_unit_since(p->batch, name, p->start) ? 0 : -EBUSY;
+        if (strlen(name) <= UNIT_NAME_MAX && batch_builder_has_unit(p->batch, name)) {
+                if (!batch_builder_has_unit_since(p->batch, name, p->start))
+                        return -EBUSY;
+                if (!request_has_only_shared(p, name))
+                        return 0;
+        }
         *ret = unit_result_new(name);
         if (!*ret)
                 return -ENOMEM;

@@ -181,6 +181,28 @@ static void a_unit_that_cannot_be_has_its_own_error(void **state) {
 
 // ---------------------------------------------------------------------------------------- undone, and again
 
+#define SHARER(image, subnet)                                                                         \
+        "[Container]\nImage=localhost/" image ":1\nNetwork=front.network\n[X-Argosy]\nHost=n2\n\n"   \
+        "# front.network\n[Network]\nSubnet=" subnet "\n"
+
+// A node has one network of a name, whichever file its units come with.
+static void who_is_refused_has_the_network_of_those_that_are_not(void **state) {
+        const Wanted before[] = {{"a.service", SHARER("a", "1"), LAUNCHED},
+                                 {"b.service", SHARER("b", "1"), LAUNCHED}},
+                     after[] = {{"a.service", SHARER("a", "2"), LAUNCHED},
+                                {"b.service", SHARER("b", "3"), LAUNCHED}};
+        const Argosy__Response *r;
+
+        rig_host_set_labels(&g, 2, "podman", "5.4");
+        (void) apply((Folder){.units = before, .n = 2});
+        assert_true(rig_has_content(&g, "b.service", SHARER("b", "1")));
+        r = apply((Folder){.units = after, .n = 2});
+        assert_int_equal(r->change->units[0]->status, 0);
+        assert_int_equal(r->change->units[1]->status, EINVAL);
+        assert_true(rig_has_content(&g, "a.service", SHARER("a", "2")));
+        assert_true(rig_has_content(&g, "b.service", SHARER("b", "2")));
+}
+
 static void undo_puts_back_what_it_changed(void **state) {
         static const Wanted next[] = {
                 {"a.service", TWO, LAUNCHED}, {"d.service", ONE, LAUNCHED}, {"m.service", ONE, LAUNCHED}};
@@ -540,6 +562,7 @@ RUN_TESTS(
         TEST(a_revision_binds_it_to_what_it_is_about),
         TEST(the_clusters_own_moves_do_not),
         TEST(a_unit_that_cannot_be_has_its_own_error),
+        TEST(who_is_refused_has_the_network_of_those_that_are_not),
         TEST(undo_puts_back_what_it_changed),
         TEST(a_request_that_comes_again_does_nothing_twice),
         TEST(many_are_one_job_and_the_next_leader_goes_on_with_it),

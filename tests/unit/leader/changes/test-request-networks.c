@@ -87,6 +87,29 @@ static void one_of_two_at_once_is_refused(void **state) {
         assert_true(!rig_record(&g, "a.service") != !rig_record(&g, "b.service"));
 }
 
+// Also one that an earlier one of the request has brought the file to.
+static void all_that_come_with_the_same_file_have_their_turn(void **state) {
+        Argosy__NamedFile files[2], *pointers[] = {&files[0], &files[1]};
+        char *names[] = {(char *) "app.service", (char *) "web.service"};
+        const char *contents[] = {SHARER("app", "2"), SHARER("other", "2")};
+        uint8_t id[16] = {8};
+        Argosy__Request__Change m = MESSAGE_OF(request__change, .verb = START, .names = names, .n_names = 2,
+                                               .files = pointers, .n_files = 2, .replace = true,
+                                               .id = (ProtobufCBinaryData){sizeof(id), id});
+        const Argosy__Response__Change *c;
+
+        for (size_t i = 0; i < 2; i++) {
+                argosy__named_file__init(&files[i]);
+                files[i].name = files[i].path = names[i];
+                files[i].content = (ProtobufCBinaryData){strlen(contents[i]), (uint8_t *) contents[i]};
+        }
+        c = rig_change_answered(rig_ask_and_settle(&g, A_REQUEST(CHANGE, change, &m)));
+        assert_int_equal(c->n_units, 2);
+        assert_int_equal(c->units[1]->status, 0);
+        assert_true(rig_has_content(&g, "app.service", SHARER("app", "2")));
+        assert_true(rig_has_content(&g, "web.service", SHARER("other", "2")));
+}
+
 // It keeps what it has, which is about a network that the others have left.
 static void who_is_refused_in_the_request_shares_all_the_same(void **state) {
         Argosy__NamedFile files[2], *pointers[] = {&files[0], &files[1]};
@@ -124,5 +147,6 @@ RUN_TESTS(RIG_TEST(who_comes_with_another_file_of_a_network_is_refused),
           RIG_TEST(with_replace_all_get_the_file_of_who_comes),
           RIG_TEST(two_that_come_with_two_files_are_not_both_taken),
           RIG_TEST(one_of_two_at_once_is_refused),
+          RIG_TEST(all_that_come_with_the_same_file_have_their_turn),
           RIG_TEST(who_is_refused_in_the_request_shares_all_the_same),
           RIG_TEST(nobody_comes_to_a_network_that_an_update_changes))

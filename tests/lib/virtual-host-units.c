@@ -501,6 +501,7 @@ void virtual_host_report(VirtualHost *h, VirtualUnit *u, Argosy__ActiveState act
         Argosy__UnitReport row, *pointer = &row;
 
         become(h, u, active);
+        u->outcome = kind; // again with the next Attach: a leader that goes does not put it into the log
         fill(h, u, &row);
         if (kind != ARGOSY__OUTCOME__KIND__NONE) {
                 fill_outcome(u, kind, &outcome);

@@ -103,6 +103,7 @@ void node_free(Leader *l, Node *n) {
 
                 unit_event(l, u, LIFE_NODE_GONE);
                 list_unlink(&u->placed);
+                u->unfinished = false;
                 u->node = NULL;
                 unit_touch(l, u);
                 unit_mark_refusals(l, u); // it may be bound to its data there

@@ -139,8 +139,10 @@ static void units_of_a_node_that_goes_have_to_move(void **state) {
         put("web.service", SERVICE, LAUNCHED, 2);
         put("other.service", SERVICE, LAUNCHED, 3);
         (void) wait_node("web.service", 2);
+        assert_true(tables_unit(&t, "web.service")->unfinished);
         remove_host(2);
         assert_null(tables_unit(&t, "web.service")->node);
+        assert_false(tables_unit(&t, "web.service")->unfinished); // it is on the account of no node
         assert_true(list_is_empty(&tables_unit(&t, "web.service")->on_nodes));
         assert_int_equal(tables_unit(&t, "web.service")->life, LIFE_PENDING);
         assert_false(is_moving("other.service"));

@@ -45,6 +45,8 @@
 
 // ------------------------------------------------------------------------------------------------ standing
 
+enum { TOLD_OTHERWISE = UINT8_MAX }; // UnitOrdering.standing: not all who depend on it were told the same
+
 static uint64_t restart_revision(const Leader *l, const UnitEntry *e, const UnitOnNode *s) {
         return rollout_content(l, e, s->node->number).restart_rev;
 }
@@ -146,13 +148,16 @@ Standing ordering_standing(const Leader *l, const char *name) {
         return s ? standing_on(l, s, e) : STANDING_COMING;
 }
 
-// As ordering_standing(). Should it be new to us, those who depend on the unit are looked at, too.
+// As ordering_standing(). Should it be new to us, those who depend on the unit are looked at, too, even if
+// it is as before when its turn has come: one of them was told this one meanwhile.
 static Standing refresh_standing(Leader *l, const char *name) {
         Unit *u = unit_find(l, name);
         Standing standing = ordering_standing(l, name);
 
-        if (u && standing != u->ordering.standing)
+        if (u && standing != u->ordering.standing) {
+                u->ordering.standing = TOLD_OTHERWISE;
                 ordering_mark(l, u);
+        }
         return standing;
 }
 

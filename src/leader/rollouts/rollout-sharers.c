@@ -122,13 +122,13 @@ static bool has_failed(const Argosy__RolloutRecord *own) {
         return !rollout_is_under_way(own) && own->phase != ARGOSY__ROLLOUT_PHASE__ROLLOUT_DONE;
 }
 
-// The rollout of a unit that runs on every node, if it was begun here, as no request did.
+// The rollout of a unit that runs on every node, if it was begun here: it is of the same request.
 static const Argosy__RolloutRecord *own_of(const Leader *l, const Argosy__RolloutRecord *r, const Unit *u) {
         const UnitEntry *e = cluster_state_find_unit(l->state, u->name);
         const Argosy__RolloutRecord *own =
                 e && e->record->global ? cluster_state_find_rollout(l->state, u->name) : NULL;
 
-        return own && own->revision > r->revision && own->request.len == 0 ? own : NULL;
+        return own && own->revision > r->revision && field_equal(&own->request, &r->request) ? own : NULL;
 }
 
 // Why the way forward ends with the unit; NULL: it does not.
@@ -270,6 +270,7 @@ static int begin_own(Turn *t, const UnitEntry *e) {
         next.max_unavailable = t->r->max_unavailable;
         next.percent = t->r->percent;
         next.health_us = t->r->health_us;
+        next.request = t->r->request; // so its steps are of the same job
         return batch_builder_put_rollout(t->b, &next);
 }
 

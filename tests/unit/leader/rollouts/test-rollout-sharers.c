@@ -230,11 +230,13 @@ static unsigned count_down(const char *name) {
 
 static void a_unit_on_every_node_that_shares_goes_node_by_node(void **state) {
         unsigned most = 0;
+        uint64_t job;
         RigAnswer *a;
 
         start("all.service", EVERYWHERE("1"));
         start("web.service", SHARER("web", ON("n1"), "1"));
         a = update("web.service", SHARER("web", ON("n1"), "2"));
+        job = rig_last_job(&g);
         for (unsigned i = 0; i < 400 && !a->final; i++) {
                 rig_pass_ms(&g, 250);
                 most = MAX_OF(most, count_down("all.service"));
@@ -243,6 +245,7 @@ static void a_unit_on_every_node_that_shares_goes_node_by_node(void **state) {
         assert_int_equal(rig_last(a)->status, 0);
         assert_true(rig_has_content(&g, "all.service", EVERYWHERE("2")));
         assert_int_equal(most, 1);
+        assert_int_equal(rig_show_job(&g, job)->changed, 2); // which is of the same job
 }
 
 static void a_unit_on_every_node_that_shares_and_fails_takes_the_update_back(void **state) {

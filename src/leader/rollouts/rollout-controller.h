@@ -18,22 +18,10 @@ typedef int (*RolloutStepped)(const Argosy__RolloutRecord *r, BatchBuilderMark m
 // `planned`: as of ordering_judge().
 int rollout_controller_decide(Leader *l, BatchBuilder *b, Dependencies *planned, Scheduler **scheduler,
                               RolloutStepped stepped, void *userdata);
-enum {
-        ROLLOUT_NO_NODE = 1, // takes it with that content, now
-        ROLLOUT_IN_CYCLE,    // the order would go with that content
-};
-// Where the unit goes with another content: where it is, if that node may have it. 0, ROLLOUT_NO_NODE (and
-// the record has none), or a negative errno.
-int rollout_place(Leader *l, const Unit *u, SpecEntry *spec, Scheduler **scheduler,
-                  Argosy__UnitRecord *next);
 int rollout_controller_plan(Leader *l, PendingRequest *t, BatchBuilder *b); // returns what Handler.plan does
 // The same of a pending request that asks for something else, of which this is a part.
 int rollout_controller_plan_as(Leader *l, PendingRequest *t, BatchBuilder *b,
                                const Argosy__Request__Rollout *m);
-// One that is under way ends where it is. 0; ROLLOUT_IN_CYCLE: it cannot, as the new content of a unit on
-// every node would close a cycle of order, and goes back; -EBUSY: in the next batch; -ENOMEM.
-int rollout_stop(Leader *l, BatchBuilder *b, Dependencies *planned, const Argosy__RolloutRecord *r,
-                 const char *reason);
 // What a client that waits for a rollout is told: progress, or the end.
 void rollout_wait_judge(Leader *l, PendingRequest *t);
 // One word about the rollout that this record is about, and a sentence; NULL, false: there is none.

@@ -12,7 +12,7 @@
 #include "batch-builder.h"
 #include "log.h"
 #include "rollout-content.h"
-#include "rollout-controller.h"
+#include "rollout-end.h"
 #include "rollout-order.h"
 #include "rollout-private.h"
 #include "str.h"

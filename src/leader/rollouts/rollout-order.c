@@ -13,7 +13,6 @@
 
 #include "ordering.h"
 #include "rollout-content.h"
-#include "rollout-controller.h"
 #include "rollout-private.h"
 #include "str.h"
 

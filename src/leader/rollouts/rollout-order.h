@@ -8,6 +8,12 @@
 #include "dependencies.h"
 #include "leader-core.h"
 
+// Why a unit does not get the content of a rollout.
+enum {
+        ROLLOUT_NO_NODE = 1, // takes it with that content, now
+        ROLLOUT_IN_CYCLE,    // the order would go with that content
+};
+
 // Of one unit that gets this content by the entry. 0: the entry has its order; ROLLOUT_IN_CYCLE: it goes in
 // a cycle, and `ret` has the words; or a negative errno. `planned`: as of ordering_judge().
 int rollout_order_take(const Leader *l, Dependencies *planned, BatchBuilder *b, const char *name,

@@ -272,6 +272,14 @@ static size_t n_begun(const Leader *l) {
         return most;
 }
 
+// Those that wait for what hosts say about images hold up no other one until they have heard it: sixteen for
+// each that goes on.
+static size_t held_jobs_max(const LeaderLimits *limits) {
+        enum { ASKING = 16 };
+
+        return asks.swarm.containers > 0 ? (1 + ASKING) * limits->held_going : limits->held_going;
+}
+
 void room_on_turn(void) {
         const Leader *l = world.rig.leader;
         const LeaderLimits *limits = &l->limits;
@@ -281,7 +289,7 @@ void room_on_turn(void) {
         is_within("units that are waited for", l->n_wait_items, limits->wait_items);
         is_within("who watch", l->watchers.n, limits->watchers);
         is_within("lists that are kept", l->n_listings_kept, limits->listings_kept);
-        is_within("held jobs that go on", l->n_held_going, limits->held_going);
+        is_within("held jobs that go on", l->n_held_going, held_jobs_max(limits));
         is_within("units whose working memory is kept", l->n_works_spare, limits->spare_works);
         is_within("plans of others that wait for nodes", l->n_plans_asking, limits->plans_asking_others);
         is_within("requests of one author that have begun", n_begun(l), limits->begun);

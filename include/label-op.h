@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// How an expression over labels is compared with a host's: what options demand of hosts, what the
-// placement asks of nodes. A new way to compare is a row here, and one in label_op_names(). Pure.
+// How an expression over labels is compared with a host's, and written: what options demand of hosts, what
+// the placement asks of nodes. A new way to compare is a row here, one in label_op_names() and one in
+// label_op_sign(). Pure.
 //
 // An expression names labels: those of its key, and if it has values, those whose value one of them names.
 
@@ -33,4 +34,12 @@ static inline bool label_op_compares(LabelOp op) {
 static inline bool label_op_names(LabelOp op, const char *of_expression, const char *of_label) {
         return op == LABEL_LIKE ? fnmatch(of_expression, of_label, FNM_NOESCAPE) == 0
                                 : streq(of_expression, of_label);
+}
+
+// What stands between its key and its values, in which no two ways to compare are alike that the options of
+// users have; "": it has no values.
+static inline const char *label_op_sign(LabelOp op) {
+        static const char *const signs[] = {[LABEL_IN] = "=", [LABEL_NOT_IN] = "!=", [LABEL_LIKE] = "="};
+
+        return op < ELEMENTSOF(signs) && signs[op] ? signs[op] : "";
 }

@@ -165,13 +165,13 @@ static char *make_key(const UnitOptions *o) {
                 const LabelMatch *m = &o->labels[i];
 
                 if (buf_printf(&key, "%s%s%s", m->op == LABEL_ABSENT ? "!" : "", m->key,
-                               m->op == LABEL_IN       ? "="
-                               : m->op == LABEL_NOT_IN ? "!="
-                                                       : "\n") < 0)
+                               label_op_sign(m->op)) < 0)
                         return NULL;
                 for (char **v = m->values; v && *v; v++)
-                        if (buf_printf(&key, "%s%s", *v, v[1] ? "|" : "\n") < 0)
+                        if (buf_printf(&key, "%s%s", *v, v[1] ? "|" : "") < 0)
                                 return NULL;
+                if (buf_printf(&key, "\n") < 0)
+                        return NULL;
         }
         for (char **m = o->managers; m && *m; m++)
                 if (buf_printf(&key, "^%s\n", *m) < 0)

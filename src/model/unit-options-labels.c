@@ -11,23 +11,17 @@
 #include "str.h"
 #include "unit-options-private.h"
 
-static bool has_value(const LabelMatch *m, const char *value) {
+// Whether one of its values names that one, or it has none, so that any does.
+static bool names(const LabelMatch *m, const char *value) {
         for (char **v = m->values; v && *v; v++)
-                if (streq(*v, value))
+                if (label_op_names(m->op, *v, value))
                         return true;
-        return false;
+        return !m->values;
 }
 
 // Whether a host with this value of the label meets `m`. `many`: the host may have other values, too.
 static bool allows(const LabelMatch *m, const char *value, bool many) {
-        switch (m->op) {
-        case LABEL_IN:
-                return many || has_value(m, value);
-        case LABEL_NOT_IN:
-                return !has_value(m, value);
-        default:
-                return m->op == LABEL_EXISTS;
-        }
+        return label_op_wants(m->op) ? many || names(m, value) : !names(m, value);
 }
 
 static bool can_be_met(const LabelMatch *in, const LabelMatch *matches, size_t n, bool many) {
@@ -57,8 +51,8 @@ static bool is_about(const RawOption *raw, const char *key) {
 
         if (raw->kind == RAW_POOL)
                 return streq(key, "pool");
-        return (raw->kind == RAW_METADATA || raw->kind == RAW_REQUIRE_LABEL) &&
-               strncmp(word, key, len) == 0 && (!word[len] || word[len] == '=' || word[len] == '!');
+        return option_kind(raw->kind)->demands_label && strncmp(word, key, len) == 0 &&
+               label_span(word) == len;
 }
 
 // The line of the last demand of this label; of the last demand of any label if specifiers hide which.
@@ -68,7 +62,7 @@ static unsigned line_about(const RawOption *raw, size_t n_raw, const char *key) 
         for (size_t i = 0; i < n_raw; i++) {
                 if (is_about(&raw[i], key))
                         line = MAX_OF(line, raw[i].line);
-                if (raw[i].kind == RAW_METADATA || raw[i].kind == RAW_REQUIRE_LABEL)
+                if (option_kind(raw[i].kind)->demands_label)
                         any = MAX_OF(any, raw[i].line);
         }
         return line > 1 ? line : any;
@@ -81,7 +75,7 @@ int labels_check(const UnitOptions *o, const RawOption *raw, size_t n_raw, const
                 bool required = false, forbidden = false;
 
                 for (end = i; end < o->n_labels && streq(o->labels[end].key, key); end++) {
-                        required |= o->labels[end].op == LABEL_IN || o->labels[end].op == LABEL_EXISTS;
+                        required |= label_op_wants(o->labels[end].op);
                         forbidden |= o->labels[end].op == LABEL_ABSENT;
                 }
                 if (required && forbidden)

@@ -15,13 +15,13 @@ typedef enum OptionSection { OPTION_NOWHERE, OPTION_ARGOSY, OPTION_FLEET, OPTION
 // comments say what one word of it is.
 #define OPTION_KINDS(X)                                                                               \
         X(MACHINE_ID, "MachineID", OPTION_FLEET, .not_with_global = true) /* an id */                 \
-        X(METADATA, "MachineMetadata", OPTION_FLEET)                      /* "key=value" */           \
+        X(METADATA, "MachineMetadata", OPTION_FLEET, .demands_label = true) /* "key=value" */         \
         X(MANAGER, "Manager", OPTION_FLEET)                               /* glob of managers */      \
         X(SAME_NODE, "MachineOf", OPTION_FLEET, .not_with_global = true, .not_with_id = true)         \
         X(CONFLICTS, "Conflicts", OPTION_FLEET, .not_with_id = true) /* a glob of units */            \
         X(REPLACES, "Replaces", OPTION_FLEET, .not_with_global = true, .not_with_id = true)           \
         X(HOST, "Host", OPTION_ARGOSY) /* from here on: see unit-options-demands.c */                 \
-        X(REQUIRE_LABEL, "RequireLabel", OPTION_ARGOSY)                                               \
+        X(REQUIRE_LABEL, "RequireLabel", OPTION_ARGOSY, .demands_label = true)                        \
         X(POOL, "Pool", OPTION_ARGOSY)                                                                \
         X(PREFER_LABEL, "PreferLabel", OPTION_ARGOSY, .not_with_global = true)                        \
         X(SPREAD, "SpreadOver", OPTION_ARGOSY, .not_with_global = true)                               \
@@ -62,6 +62,7 @@ typedef struct OptionKind {
         const char *name;
         OptionSection section;
         bool not_with_global, not_with_id; // Global=, MachineID=
+        bool demands_label;                // the word begins with its key, or with "!" and that
         unsigned dependency;               // UnitDependency.kinds; 0: it is about nodes
 } OptionKind;
 
@@ -95,6 +96,7 @@ int secrets_add(UnitOptions *o, const RawOption *raw, const char *path, const ch
 int secrets_check(const UnitOptions *o, const char *path, const char *name, char **ret_why);
 void secrets_done(UnitOptions *o);
 void label_match_done(LabelMatch *m);
+size_t label_span(const char *s); // characters at its beginning that a key or value may have
 bool parse_boolean(const char *word, bool *ret);
 // Fills *ret_why and returns -EINVAL, or -ENOMEM.
 int option_refuse(char **ret_why, const char *path, unsigned line, const char *format, ...) _printf_(4, 5);

@@ -61,16 +61,14 @@ bool parse_boolean(const char *word, bool *ret) {
         return false;
 }
 
-bool label_is_valid(const char *s) {
-        size_t len = strnlen(s, LABEL_MAX + 1);
+size_t label_span(const char *s) {
+        return strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/-");
+}
 
-        if (len == 0 || len > LABEL_MAX)
-                return false;
-        for (; *s; s++)
-                if (!((*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') || (*s >= '0' && *s <= '9') ||
-                      strchr("._/-", *s)))
-                        return false;
-        return true;
+bool label_is_valid(const char *s) {
+        size_t len = label_span(s);
+
+        return len > 0 && len <= LABEL_MAX && !s[len];
 }
 
 int label_parse(const char *word, char **ret_key, char **ret_value) {

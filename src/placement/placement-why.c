@@ -66,9 +66,9 @@ static char *term_text(const Placement *p, const Term *t, uint32_t node) {
         if (t->op == LABEL_EXISTS || t->op == LABEL_ABSENT)
                 r = buf_printf(&text, "needs %s%s%s", t->op == LABEL_EXISTS ? "" : "no ", what, key);
         else
-                r = buf_printf(&text, "needs %s%s%s", what, key, t->op == LABEL_NOT_IN ? "!=" : "=");
+                r = buf_printf(&text, "needs %s%s%s", what, key, label_op_sign(t->op));
         for (uint32_t i = 0; i < t->n_values && r >= 0; i++)
-                r = buf_printf(&text, "%s%s", i ? t->op == LABEL_NOT_IN ? " and " : " or " : "",
+                r = buf_printf(&text, "%s%s", i ? label_op_wants(t->op) ? " or " : " and " : "",
                                pair_value(p, t->values[i]));
         r = r < 0 ? r : buf_printf(&text, ", ");
         r = r < 0 ? r : add_has(p, &p->nodes[node], t->key, &text);

@@ -72,10 +72,18 @@ void http_call_give_back(HttpCall *call) {
         MHD_resume_connection(call->connection); // it is the thread's again
 }
 
-void http_call_end(HttpCall *call, int status, const char *message) {
+void http_call_set_status(HttpCall *call, int status) {
         call->status = status;
+}
+
+void http_call_set_message(HttpCall *call, char *message) {
         free(call->message);
-        call->message = message ? strdup(message) : NULL;
+        call->message = message;
+}
+
+void http_call_end(HttpCall *call, int status, const char *message) {
+        http_call_set_status(call, status);
+        http_call_set_message(call, message ? strdup(message) : NULL);
         http_call_give_back(call);
 }
 
@@ -125,6 +133,15 @@ void http_call_ask(HttpCall *call, const HttpStep *step, const Argosy__Author *a
 Argosy__Request *http_call_request(HttpCall *call) {
         return http_target_is(&call->target, HTTP_IS_WRITTEN) ? TAKE_PTR(call->request)
                                                               : http_resource_request(&call->target);
+}
+
+void http_call_skip_units(HttpCall *call, size_t n) {
+        call->target.first_unit += (uint32_t) n;
+}
+
+void http_call_show_job(HttpCall *call, uint64_t job) {
+        call->target.resource = HTTP_JOB;
+        call->target.job = job;
 }
 
 void http_call_set_step(HttpCall *call, const HttpStep *step) {

@@ -341,6 +341,11 @@ void http_api_release(HttpCall *call, size_t bytes);
 void http_api_release_body(HttpCall *call);
 void http_call_leave(HttpCall *call);
 void http_call_drop_parts(HttpCall *call);
+// They are the caller's, and count on. NULL: there are none.
+HttpPart *http_call_give_parts(HttpCall *call, size_t *ret_n);
+// What is answered if nothing else happens; 0: what has come. And in words, from the heap.
+void http_call_set_status(HttpCall *call, int status);
+void http_call_set_message(HttpCall *call, char *message);
 // 0, or -EBUSY; -E2BIG, if `bytes` are more than one answer may have.
 int http_call_why_full(const HttpCall *call, size_t bytes);
 // A response as the thread gets it, and so long its bytes count. 0; -EBUSY: too much waits to be read,
@@ -372,6 +377,13 @@ void http_call_next(HttpCall *call, const Argosy__Author *author);
 void http_call_set_step(HttpCall *call, const HttpStep *step);
 // Part of the answer. As http_part_pack().
 int http_call_keep(HttpCall *call, const Argosy__Response *response);
+// Parts that were kept elsewhere are its answer; so many of its bytes count.
+void http_call_take_parts(HttpCall *call, HttpPart *parts, size_t n, size_t bytes);
+// So many bytes more count until its parts are dropped.
+void http_call_count(HttpCall *call, size_t bytes);
+// Another part of the job that it is about, or the end of one, is asked for and shown.
+void http_call_skip_units(HttpCall *call, size_t n);
+void http_call_show_job(HttpCall *call, uint64_t job);
 // For what asks more than once. False: out of memory, and the call has failed.
 bool http_call_keep_author(HttpCall *call, const Argosy__Author *author);
 // What is asked now is not to be answered any more.

@@ -92,6 +92,22 @@ void http_call_drop_parts(HttpCall *call) {
         call->n_parts = call->n_bytes = 0;
 }
 
+HttpPart *http_call_give_parts(HttpCall *call, size_t *ret_n) {
+        *ret_n = call->n_parts;
+        call->n_parts = 0;
+        return TAKE_PTR(call->parts);
+}
+
+void http_call_take_parts(HttpCall *call, HttpPart *parts, size_t n, size_t bytes) {
+        call->parts = parts;
+        call->n_parts = n;
+        call->n_bytes = bytes;
+}
+
+void http_call_count(HttpCall *call, size_t bytes) {
+        call->n_bytes += bytes;
+}
+
 int http_call_why_full(const HttpCall *call, size_t bytes) {
         return bytes > account_most(call->user, ACCOUNT_BYTES) ? -E2BIG : -EBUSY;
 }

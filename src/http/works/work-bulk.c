@@ -57,7 +57,7 @@ static void end(HttpCall *call) {
 // Without room for it nobody is told how it has ended.
 static void keep_end(HttpCall *call, HttpBulkStep *s, const Argosy__Response *r) {
         if (http_part_pack(call, r, &s->end) == 0)
-                call->n_bytes += s->end.len;
+                http_call_count(call, s->end.len);
 }
 
 static void on_ended(HttpCall *call, const Argosy__Response *r) {
@@ -115,11 +115,14 @@ static void forget_parts(HttpBulkStep *s) {
 // Keeps one response. If there is no room for it, its units and later ones are not in the answer; the job's
 // number is.
 static void keep_part(HttpCall *call, HttpBulkStep *s, const Argosy__Response *r) {
+        size_t bytes = 0;
+
         if (r->change->first == 0)
                 forget_parts(s); // also of a leader who has begun it before
         if (r->change->first == s->n_units &&
-            http_parts_keep(call, r, &s->parts, &s->n_parts, &call->n_bytes) == 0)
+            http_parts_keep(call, r, &s->parts, &s->n_parts, &bytes) == 0)
                 s->n_units += r->change->n_units;
+        http_call_count(call, bytes);
 }
 
 static void on_answer(HttpCall *call, const Argosy__Response *r) {

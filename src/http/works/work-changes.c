@@ -56,9 +56,9 @@ bool http_changes_read(HttpCall *call, const Argosy__Response *response) {
         JobChanges *c = call->rows.changes;
 
         if (response->status == 0 && call->status == 0)
-                call->status = -job_changes_take(c, response);
+                http_call_set_status(call, -job_changes_take(c, response));
         if (call->status == 0)
-                call->status = -count(call);
+                http_call_set_status(call, -count(call));
         if (!response->final)
                 return false;
         if (response->status != 0)
@@ -112,7 +112,7 @@ static int make_document(HttpCall *call, char **ret) {
                 json_done(&j);
                 return r;
         }
-        call->n_bytes += j.text.len;
+        http_call_count(call, j.text.len);
         *ret = buf_take_string(&j.text);
         json_done(&j);
         return *ret ? 0 : -ENOMEM;

@@ -130,7 +130,7 @@ static bool asks_again(HttpCall *call, int status) {
             (status != ETIMEDOUT && status != EAGAIN && status != EHOSTUNREACH && status != EBUSY))
                 return false;
         http_call_drop_parts(call);
-        call->status = 0;
+        http_call_set_status(call, 0);
         return http_call_set_deadline(call,
                                       http_api_now_us(call->api) + HTTP_AGAIN_MS * (uint64_t) USEC_PER_MSEC);
 }

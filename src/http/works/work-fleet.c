@@ -202,7 +202,7 @@ static void take(HttpCall *call, const Argosy__Response *response) {
                 fleet_call_fail(call->fleet.call, EBUSY, http_why_not_kept(EBUSY));
                 return;
         }
-        call->n_bytes += len;
+        http_call_count(call, len);
         if (fleet_call_take(call->fleet.call, response) < 0)
                 fleet_call_fail(call->fleet.call, ENOMEM, http_why_not_kept(ENOMEM));
 }

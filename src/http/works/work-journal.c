@@ -79,14 +79,12 @@ static void hand_over(HttpCall *call) {
 
         if (call->route && j->n_parts > 0)
                 a->ops->taken(call->route, a->userdata);
-        call->parts = TAKE_PTR(j->parts);
-        call->n_parts = j->n_parts;
-        call->n_bytes = j->n_bytes;
+        http_call_take_parts(call, TAKE_PTR(j->parts), j->n_parts, j->n_bytes);
         j->n_parts = j->n_bytes = 0;
         call->stream.over = j->ended && j->status == 0;
         if (j->ended && j->status != 0) {
-                call->status = j->status;
-                call->message = TAKE_PTR(j->message);
+                http_call_set_status(call, j->status);
+                http_call_set_message(call, TAKE_PTR(j->message));
         }
         j->away = true;
         http_call_give_back(call);

@@ -48,7 +48,7 @@ static void respond_now(HttpCall *call, const Argosy__Response *response) {
 
 const HttpStep http_past_now_step = {.request = http_call_request, .respond = respond_now};
 
-// 0, -EBUSY or -ENOMEM.
+// As http_call_keep().
 static int keep_row(HttpCall *call) {
         Argosy__Response__UnitFiles files = ARGOSY__RESPONSE__UNIT_FILES__INIT;
         Argosy__Response r = RESPONSE_OF(UNIT_FILES, unit_files, &files);
@@ -61,15 +61,10 @@ static int keep_row(HttpCall *call) {
         files.rows = rows;
         files.n_rows = 1;
         r.final = true;
-        call->parts = malloc(sizeof(*call->parts));
-        if (!call->parts)
-                return -ENOMEM;
-        e = http_part_pack(call, &r, call->parts);
-        if (e < 0)
-                return e;
-        call->n_parts = call->rows.n_rows = 1;
-        call->n_bytes = call->parts[0].len;
-        return 0;
+        e = http_call_keep(call, &r);
+        if (e == 0)
+                call->rows.n_rows = 1;
+        return e;
 }
 
 static void respond_changes(HttpCall *call, const Argosy__Response *response) {
@@ -136,7 +131,7 @@ static int take_text(HttpCall *call, const Argosy__Response *r) {
 
 static void respond_text(HttpCall *call, const Argosy__Response *response) {
         if (call->status == 0)
-                call->status = -take_text(call, response);
+                http_call_set_status(call, -take_text(call, response));
         if (!response->final)
                 return;
         if (call->status == EAGAIN)

@@ -63,7 +63,7 @@ void http_asides_end(HttpCall *call, const Argosy__Response *last) {
 
 static void respond_aside(HttpCall *call, const Argosy__Response *response) {
         if (call->status == 0)
-                call->status = -take_aside(call, response);
+                http_call_set_status(call, -take_aside(call, response));
         if (response->final)
                 http_asides_end(call, response);
 }
@@ -103,7 +103,7 @@ static void end(HttpCall *call, const Argosy__Response *last) {
                 return;
         }
         if (call->status == 0 && !is_piece(last)) // it says whether anybody leads
-                call->status = -http_call_keep(call, last);
+                http_call_set_status(call, -http_call_keep(call, last));
         if (call->status != 0)
                 http_call_fail(call, call->status, http_why_not_kept(call->status));
         else
@@ -112,7 +112,7 @@ static void end(HttpCall *call, const Argosy__Response *last) {
 
 static void respond_piece(HttpCall *call, const Argosy__Response *response) {
         if (call->status == 0)
-                call->status = -take_piece(call, response);
+                http_call_set_status(call, -take_piece(call, response));
         if (response->final)
                 end(call, response);
 }

@@ -104,7 +104,7 @@ static void respond(HttpCall *call, const Argosy__Response *response) {
         JobRetry *retry = call->rows.retry;
 
         if (response->status == 0 && call->status == 0)
-                call->status = -job_retry_take(retry, response);
+                http_call_set_status(call, -job_retry_take(retry, response));
         if (!response->final)
                 return;
         if (response->status != 0)

@@ -93,13 +93,15 @@ static struct MHD_Response *long_response(HttpBody *body) {
 
 static enum MHD_Result send_document(HttpCall *call) {
         bool is_short = call->rows.job > 0 && call->rows.n_rows <= SHORT_ROWS;
-        HttpBody *body = http_body_new(&call->target, TAKE_PTR(call->parts), call->n_parts,
-                                       TAKE_PTR(call->rows.asides), call->rows.n_asides);
+        size_t n;
+        HttpPart *parts = http_call_give_parts(call, &n);
+        HttpBody *body =
+                http_body_new(&call->target, parts, n, TAKE_PTR(call->rows.asides), call->rows.n_asides);
         char page[HTTP_PAGE_SIZE];
         bool is_page = body && http_body_next(body, page);
         struct MHD_Response *r = !body ? NULL : is_short ? short_response(body) : long_response(body);
 
-        call->n_parts = call->rows.n_asides = 0;
+        call->rows.n_asides = 0;
         if (r && (!add_location(call, r) || !add_tag(call, r) || (is_page && !add_link(call, page, r)))) {
                 MHD_destroy_response(r);
                 r = NULL;

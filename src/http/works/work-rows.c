@@ -89,10 +89,9 @@ static void note_results(HttpCall *call, const Argosy__Response *r) {
                         continue;
                 if (call->rows.n_refused++ > 0)
                         continue;
-                free(call->message);
                 free(call->rows.unit);
                 free(call->rows.node);
-                call->message = strdup(u->message);
+                http_call_set_message(call, strdup(u->message));
                 call->rows.unit = strdup(u->name);
                 call->rows.node = *u->node ? strdup(u->node) : NULL;
                 call->rows.refusal = u->status;
@@ -118,7 +117,7 @@ static bool asks_for_more_units(HttpCall *call, const Argosy__Response *last) {
             (call->target.resource == HTTP_JOB &&
              call->target.first_unit + job->n_units >= HTTP_JOB_UNITS_MAX))
                 return false;
-        call->target.first_unit += (uint32_t) job->n_units;
+        http_call_skip_units(call, job->n_units);
         call->rows.no_leader = last->no_leader;
         if (http_peer_is_gone(call->peer))
                 http_call_fail(call, ECONNRESET, "its client has gone");
@@ -135,8 +134,7 @@ static bool waits_for_job(HttpCall *call, const Argosy__Response *last) {
         call->rows.job = http_target_is(&call->target, HTTP_IS_WRITTEN) ? last->job : 0;
         if (call->rows.job == 0 || call->target.wait_sec == 0)
                 return false;
-        call->target.resource = HTTP_JOB;
-        call->target.job = call->rows.job;
+        http_call_show_job(call, call->rows.job);
         http_rows_drop(call);
         return true;
 }
@@ -149,7 +147,7 @@ static void end(HttpCall *call, const Argosy__Response *last) {
                 http_call_fail(call, call->status, http_why_not_kept(call->status));
         else if (rows->n_refused > 0 && rows->n_refused == rows->n_rows) {
                 http_rows_drop(call);
-                call->status = rows->refusal;
+                http_call_set_status(call, rows->refusal);
                 http_call_give_back(call);
         } else if (asks_for_more_units(call, last))
                 return;
@@ -176,12 +174,13 @@ static void respond(HttpCall *call, const Argosy__Response *response) {
         }
         if (first == 0 && !goes_on) {
                 http_rows_drop(call);
-                call->status = 0;
+                http_call_set_status(call, 0);
         }
         if (goes_on && response->no_leader != call->rows.no_leader)
-                call->status = EAGAIN;
+                http_call_set_status(call, EAGAIN);
         if (call->status == 0)
-                call->status = -keep_part(call, response, goes_on ? call->rows.n_rows : first, n);
+                http_call_set_status(call,
+                                     -keep_part(call, response, goes_on ? call->rows.n_rows : first, n));
         if (call->status != 0)
                 http_rows_drop(call);
         else

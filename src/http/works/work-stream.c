@@ -101,8 +101,8 @@ static void ask_for_more(HttpCall *call) {
         MHD_suspend_connection(call->connection);
         if (http_api_post(call))
                 return;
-        call->status = ESHUTDOWN;
-        call->message = strdup("argosyd is ending");
+        http_call_set_status(call, ESHUTDOWN);
+        http_call_set_message(call, strdup("argosyd is ending"));
         MHD_resume_connection(call->connection);
 }
 

@@ -131,14 +131,10 @@ static void publish_voters(Daemon *d) {
 
                 if (!is_of_the_log(h)) // it votes until the log's configuration is without it (membership.h)
                         continue;
-                argosy__voter__init(&voters[n]);
-                voters[n].host = h->host;
-                voters[n].address = h->address;
-                voters[n].port = h->port;
-                voters[n].key_pin = h->key_pin;
-                voters[n].raft_id = h->raft_id;
-                voters[n].name = h->address_name;
-                voters[n].host_name = h->name;
+                voters[n] = (Argosy__Voter) MESSAGE_OF(voter, .host = h->host, .address = h->address,
+                                                       .port = h->port, .key_pin = h->key_pin,
+                                                       .raft_id = h->raft_id, .name = h->address_name,
+                                                       .host_name = h->name);
                 if (!mesh_peer_from_voter(&voters[n], &peers[n]))
                         continue;
                 pointers[n] = &voters[n];
@@ -374,13 +370,10 @@ static const StoreOps store_ops = {
 // ---- the batch that comes before leading: a new cluster's first, or a recovered one's new generation
 
 static void init_cluster(Daemon *d, Argosy__ClusterRecord *c, Argosy__CaRecord *ca) {
-        argosy__cluster_record__init(c);
-        c->cluster_id = d->peers->cluster_id;
-        c->generation = d->peers->generation;
-        c->feature_level = FEATURE_LEVEL;
-        c->ca = ca;
-        c->voters_wanted = (uint32_t) d->config.voters;
-        c->lease_ms = (uint32_t) (d->config.lease_us / USEC_PER_MSEC);
+        *c = (Argosy__ClusterRecord) MESSAGE_OF(
+                cluster_record, .cluster_id = d->peers->cluster_id, .generation = d->peers->generation,
+                .feature_level = FEATURE_LEVEL, .ca = ca, .voters_wanted = (uint32_t) d->config.voters,
+                .lease_ms = (uint32_t) (d->config.lease_us / USEC_PER_MSEC));
 }
 
 static int submit_batch(Daemon *d, Argosy__LogOp **ops, size_t n, StoreDone done) {
@@ -498,9 +491,8 @@ static int submit_recovery(Daemon *d) {
         cluster.revision_floor = recovered_revision(d);
         cluster.job_floor = recovered_job(d);
         cluster.raft_id_floor = recovered_raft_id(d);
-        argosy__log_op__init(&ops[0]);
-        ops[0].op_case = ARGOSY__LOG_OP__OP_CLUSTER;
-        ops[0].cluster = &cluster;
+        ops[0] = (Argosy__LogOp) MESSAGE_OF(log_op, .op_case = ARGOSY__LOG_OP__OP_CLUSTER,
+                                            .cluster = &cluster);
         pointers[n++] = &ops[0];
         for (size_t i = 0; i < n_hosts; i++) {
                 if (hosts[i].record->host == d->peers->host || !is_of_the_log(hosts[i].record))
@@ -508,9 +500,8 @@ static int submit_recovery(Daemon *d) {
                 records[n] = *hosts[i].record;
                 records[n].role = ARGOSY__HOST_ROLE__ROLE_SPARE;
                 records[n].raft_id = 0;
-                argosy__log_op__init(&ops[n]);
-                ops[n].op_case = ARGOSY__LOG_OP__OP_HOST;
-                ops[n].host = &records[n];
+                ops[n] = (Argosy__LogOp) MESSAGE_OF(log_op, .op_case = ARGOSY__LOG_OP__OP_HOST,
+                                                    .host = &records[n]);
                 pointers[n] = &ops[n];
                 n++;
         }

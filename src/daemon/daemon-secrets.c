@@ -52,10 +52,9 @@ void daemon_secrets_report(Daemon *d) {
         for (size_t i = 0; i < d->secrets.n; i++) {
                 VoterSecret *s = &d->secrets.list[i];
 
-                argosy__to_voter__voter_secrets_kept__kept__init(&rows[i]);
-                rows[i].name = s->name;
-                rows[i].number = s->number;
-                rows[i].fingerprint = (ProtobufCBinaryData){HASH_SIZE, s->fingerprint.bytes};
+                rows[i] = (Argosy__ToVoter__VoterSecretsKept__Kept) MESSAGE_OF(
+                        to_voter__voter_secrets_kept__kept, .name = s->name, .number = s->number,
+                        .fingerprint = (ProtobufCBinaryData){HASH_SIZE, s->fingerprint.bytes});
                 pointers[i] = &rows[i];
         }
         kept.raft_id = d->peers->raft_id;

@@ -41,14 +41,10 @@ static int make_announcement(const Mesh *m, Announcement *ret) {
         for (size_t i = 0; i < m->n_voters; i++) {
                 MeshPeer *p = &m->voters[i];
 
-                argosy__voter__init(&ret->voters[i]);
-                ret->voters[i].host = p->host;
-                ret->voters[i].address = p->address;
-                ret->voters[i].name = p->name;
-                ret->voters[i].host_name = p->host_name;
-                ret->voters[i].port = p->port;
-                ret->voters[i].key_pin = (ProtobufCBinaryData){HASH_SIZE, p->pin.bytes};
-                ret->voters[i].raft_id = p->raft_id;
+                ret->voters[i] = (Argosy__Voter) MESSAGE_OF(
+                        voter, .host = p->host, .address = p->address, .name = p->name,
+                        .host_name = p->host_name, .port = p->port,
+                        .key_pin = (ProtobufCBinaryData){HASH_SIZE, p->pin.bytes}, .raft_id = p->raft_id);
                 ret->pointers[i] = &ret->voters[i];
         }
         ret->leader.host = m->self.host;

@@ -17,6 +17,7 @@
 #include <errno.h>
 
 #include "cluster-state-private.h"
+#include "message-of.h"
 
 enum { PIECE_RECORDS = 4096, PIECE_BYTES = 1024 * 1024 };
 
@@ -179,23 +180,21 @@ static int pack_part(ClusterEncoder *e, const Argosy__StateImage *image, size_t 
 }
 
 static int encode_head(ClusterEncoder *e, Buf *ret) {
-        Argosy__StateImage image = ARGOSY__STATE_IMAGE__INIT;
         int r = sort_all(e);
 
         if (r < 0)
                 return r;
-        image.cluster = e->view->cluster;
-        image.revision = e->view->revision;
-        image.last_host = e->view->last_host;
-        image.last_node = e->view->last_node;
+        Argosy__StateImage image =
+                MESSAGE_OF(state_image, .cluster = e->view->cluster, .revision = e->view->revision,
+                           .last_host = e->view->last_host, .last_node = e->view->last_node);
         return pack(&image, ret);
 }
 
 static int encode_hosts(ClusterEncoder *e, Buf *ret) {
-        Argosy__StateImage image = ARGOSY__STATE_IMAGE__INIT;
+        Argosy__StateImage image =
+                MESSAGE_OF(state_image, .hosts = e->hosts + e->at,
+                           .n_hosts = MIN_OF(e->view->hosts.n_used - e->at, (size_t) PIECE_RECORDS));
 
-        image.hosts = e->hosts + e->at;
-        image.n_hosts = MIN_OF(e->view->hosts.n_used - e->at, (size_t) PIECE_RECORDS);
         return pack_part(e, &image, image.n_hosts, e->view->hosts.n_used, ret);
 }
 
@@ -211,10 +210,10 @@ static int encode_some_specs(ClusterEncoder *e, const SpecVersion *first, size_t
         for (; n < most && bytes < PIECE_BYTES; n++) {
                 const SpecVersion *from = &first[e->at + n];
 
-                argosy__spec__init(&specs[n]);
-                specs[n].hash = (ProtobufCBinaryData){HASH_SIZE, (uint8_t *) from->spec->hash.bytes};
-                specs[n].content = (ProtobufCBinaryData){from->spec->len, from->spec->content};
-                specs[n].job = from->job;
+                specs[n] = (Argosy__Spec) MESSAGE_OF(
+                        spec, .hash = (ProtobufCBinaryData){HASH_SIZE, (uint8_t *) from->spec->hash.bytes},
+                        .content = (ProtobufCBinaryData){from->spec->len, from->spec->content},
+                        .job = from->job);
                 pointers[n] = &specs[n];
                 bytes += from->spec->len;
         }
@@ -232,29 +231,22 @@ static int encode_former_specs(ClusterEncoder *e, Buf *ret) {
 }
 
 static int encode_units(ClusterEncoder *e, Buf *ret) {
-        Argosy__StateImage image = ARGOSY__STATE_IMAGE__INIT;
+        Argosy__StateImage image =
+                MESSAGE_OF(state_image, .units = e->units + e->at,
+                           .n_units = MIN_OF(e->view->units.n_used - e->at, (size_t) PIECE_RECORDS));
 
-        image.units = e->units + e->at;
-        image.n_units = MIN_OF(e->view->units.n_used - e->at, (size_t) PIECE_RECORDS);
         return pack_part(e, &image, image.n_units, e->view->units.n_used, ret);
 }
 
 // All that is bounded by some thousands, with the fields between those of units and tombstones.
 static int encode_small(ClusterEncoder *e, Buf *ret) {
         const StateView *v = e->view;
-        Argosy__StateImage image = ARGOSY__STATE_IMAGE__INIT;
+        Argosy__StateImage image = MESSAGE_OF(
+                state_image, .tokens = v->tokens, .n_tokens = v->n_tokens, .last_raft_id = v->last_raft_id,
+                .former_hosts = v->former, .n_former_hosts = v->n_former, .rollouts = v->rollouts,
+                .n_rollouts = v->n_rollouts, .roles = v->roles, .n_roles = v->n_roles, .pools = v->pools,
+                .n_pools = v->n_pools);
 
-        image.tokens = v->tokens;
-        image.n_tokens = v->n_tokens;
-        image.last_raft_id = v->last_raft_id;
-        image.former_hosts = v->former;
-        image.n_former_hosts = v->n_former;
-        image.rollouts = v->rollouts;
-        image.n_rollouts = v->n_rollouts;
-        image.roles = v->roles;
-        image.n_roles = v->n_roles;
-        image.pools = v->pools;
-        image.n_pools = v->n_pools;
         return pack(&image, ret);
 }
 
@@ -262,23 +254,19 @@ static int encode_tombstones(ClusterEncoder *e, Buf *ret) {
         size_t n = MIN_OF(e->view->tombstones.n_used - e->at, (size_t) PIECE_RECORDS);
         _cleanup_free_ Argosy__TombstoneRecord *records = calloc(n + 1, sizeof *records);
         _cleanup_free_ Argosy__TombstoneRecord **pointers = calloc(n + 1, sizeof *pointers);
-        Argosy__StateImage image = ARGOSY__STATE_IMAGE__INIT;
 
         if (!records || !pointers)
                 return -ENOMEM;
         for (size_t i = 0; i < n; i++) {
                 const Tombstone *from = e->tombstones[e->at + i];
 
-                argosy__tombstone_record__init(&records[i]);
-                records[i].name = (char *) from->name;
-                records[i].node = from->node;
-                records[i].revision = from->revision;
-                records[i].fence_us = from->fence_us;
-                records[i].unguarded = from->unguarded;
+                records[i] = (Argosy__TombstoneRecord) MESSAGE_OF(
+                        tombstone_record, .name = (char *) from->name, .node = from->node,
+                        .revision = from->revision, .fence_us = from->fence_us,
+                        .unguarded = from->unguarded);
                 pointers[i] = &records[i];
         }
-        image.tombstones = pointers;
-        image.n_tombstones = n;
+        Argosy__StateImage image = MESSAGE_OF(state_image, .tombstones = pointers, .n_tombstones = n);
         return pack_part(e, &image, n, e->view->tombstones.n_used, ret);
 }
 
@@ -286,7 +274,6 @@ static int encode_jobs(ClusterEncoder *e, Buf *ret) {
         const JobView *v = &e->view->jobs;
         size_t n = MIN_OF(v->n - e->at, (size_t) PIECE_RECORDS);
         _cleanup_free_ ProtobufCBinaryData *jobs = calloc(n + 1, sizeof *jobs);
-        Argosy__StateImage image = ARGOSY__STATE_IMAGE__INIT;
 
         if (!jobs)
                 return -ENOMEM;
@@ -295,8 +282,7 @@ static int encode_jobs(ClusterEncoder *e, Buf *ret) {
 
                 jobs[i] = (ProtobufCBinaryData){job->len, (uint8_t *) job->packed};
         }
-        image.jobs = jobs;
-        image.n_jobs = n;
+        Argosy__StateImage image = MESSAGE_OF(state_image, .jobs = jobs, .n_jobs = n);
         return pack_part(e, &image, n, v->n, ret);
 }
 
@@ -346,13 +332,13 @@ static int encode_keys(ClusterEncoder *e, Buf *ret) {
 // Some, of PIECE_BYTES together; the last piece has the rules of the queue.
 static int encode_stored(ClusterEncoder *e, Buf *ret) {
         const StateView *v = e->view;
-        Argosy__StateImage image = ARGOSY__STATE_IMAGE__INIT;
         size_t n = 0, bytes = 0;
 
         while (e->at + n < v->n_stored && n < PIECE_RECORDS && bytes < PIECE_BYTES)
                 bytes += v->stored[e->at + n++]->request.len;
-        image.stored_requests = v->n_stored > 0 ? v->stored + e->at : NULL;
-        image.n_stored_requests = n;
+        Argosy__StateImage image =
+                MESSAGE_OF(state_image, .stored_requests = v->n_stored > 0 ? v->stored + e->at : NULL,
+                           .n_stored_requests = n);
         if (e->at + n == v->n_stored)
                 image.queue = v->queue;
         return pack_part(e, &image, n, v->n_stored, ret);
@@ -360,17 +346,14 @@ static int encode_stored(ClusterEncoder *e, Buf *ret) {
 
 static int encode_clock(ClusterEncoder *e, Buf *ret) {
         const TimeCorrections *c = &e->view->corrections;
-        Argosy__StateImage image = ARGOSY__STATE_IMAGE__INIT;
+        Argosy__StateImage image = MESSAGE_OF(
+                state_image, .clock_us = e->view->clock_us, .counted_us = e->view->counted_us,
+                .jobs_complete_from = e->view->jobs.complete_from, .undo_from = e->view->jobs.undo_from);
         Argosy__TimeCorrection corrections[CLUSTER_TIME_SETS_MAX], *pointers[CLUSTER_TIME_SETS_MAX];
 
-        image.clock_us = e->view->clock_us;
-        image.counted_us = e->view->counted_us;
-        image.jobs_complete_from = e->view->jobs.complete_from;
-        image.undo_from = e->view->jobs.undo_from;
         for (size_t i = 0; i < c->n; i++) {
-                argosy__time_correction__init(&corrections[i]);
-                corrections[i].counted_us = c->list[i].counted_us;
-                corrections[i].to_us = c->list[i].to_us;
+                corrections[i] = (Argosy__TimeCorrection) MESSAGE_OF(
+                        time_correction, .counted_us = c->list[i].counted_us, .to_us = c->list[i].to_us);
                 pointers[i] = &corrections[i];
         }
         image.corrections = pointers;
@@ -381,13 +364,12 @@ static int encode_clock(ClusterEncoder *e, Buf *ret) {
 // Some, of PIECE_BYTES together.
 static int encode_secrets(ClusterEncoder *e, Buf *ret) {
         const StateView *v = e->view;
-        Argosy__StateImage image = ARGOSY__STATE_IMAGE__INIT;
         size_t n = 0, bytes = 0;
 
         while (e->at + n < v->n_secrets && bytes < PIECE_BYTES)
                 bytes += argosy__secret_record__get_packed_size(v->secrets[e->at + n++]);
-        image.secrets = v->n_secrets > 0 ? v->secrets + e->at : NULL;
-        image.n_secrets = n;
+        Argosy__StateImage image = MESSAGE_OF(
+                state_image, .secrets = v->n_secrets > 0 ? v->secrets + e->at : NULL, .n_secrets = n);
         return pack_part(e, &image, n, v->n_secrets, ret);
 }
 

@@ -29,6 +29,7 @@
 #include "array.h"
 #include "cluster-state-private.h"
 #include "job-state.h"
+#include "message-of.h"
 #include "message.h"
 
 #define GIVEN_UP (UINT64_C(1) << 63)
@@ -271,13 +272,14 @@ void state_keys_done(ClusterState *s) {
 // ------------------------------------------------------------------------------------------------ the image
 
 Argosy__KeySegment key_segment_image(const KeyTable *view, size_t i) {
-        Argosy__KeySegment image = ARGOSY__KEY_SEGMENT__INIT;
         bool newest = i + 1 == view->n;
         KeyEntry *keys = view->segments[i]->keys;
 
-        image.keys = (ProtobufCBinaryData){(newest ? view->n_in_newest : KEY_SEGMENT_SIZE) * sizeof *keys,
-                                           (uint8_t *) keys};
-        image.newest_us = newest ? view->newest_us : view->segments[i]->newest_us;
+        Argosy__KeySegment image = MESSAGE_OF(
+                key_segment,
+                .keys = (ProtobufCBinaryData){(newest ? view->n_in_newest : KEY_SEGMENT_SIZE) * sizeof *keys,
+                                              (uint8_t *) keys},
+                .newest_us = newest ? view->newest_us : view->segments[i]->newest_us);
         return image;
 }
 

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "fileio.h"
+#include "message-of.h"
 #include "message.h"
 #include "str.h"
 
@@ -157,17 +158,15 @@ void voter_secrets_to_message(const VoterSecrets *s, Argosy__VoterSecret ret[VOT
         for (size_t i = 0; i < s->n; i++) {
                 const VoterSecret *secret = &s->list[i];
 
-                argosy__voter_secret__init(&ret[i]);
-                ret[i].name = (char *) secret->name;
-                ret[i].number = secret->number;
-                ret[i].value = (ProtobufCBinaryData){secret->value.len, secret->value.data};
+                ret[i] = (Argosy__VoterSecret) MESSAGE_OF(
+                        voter_secret, .name = (char *) secret->name, .number = secret->number,
+                        .value = (ProtobufCBinaryData){secret->value.len, secret->value.data});
         }
 }
 
 // ---- the file
 
 static int pack(const VoterSecrets *s, Buf *out) {
-        Argosy__VoterSecretsFile file = ARGOSY__VOTER_SECRETS_FILE__INIT;
         Argosy__VoterSecret secrets[VOTER_SECRETS_MAX], *pointers[VOTER_SECRETS_MAX];
         size_t len;
         uint32_t crc;
@@ -175,8 +174,8 @@ static int pack(const VoterSecrets *s, Buf *out) {
         voter_secrets_to_message(s, secrets);
         for (size_t i = 0; i < s->n; i++)
                 pointers[i] = &secrets[i];
-        file.secrets = pointers;
-        file.n_secrets = s->n;
+        Argosy__VoterSecretsFile file =
+                MESSAGE_OF(voter_secrets_file, .secrets = pointers, .n_secrets = s->n);
         len = argosy__voter_secrets_file__get_packed_size(&file);
         if (!buf_reserve(out, HEAD + len))
                 return -ENOMEM;

@@ -21,6 +21,7 @@
 #include "fence.h"
 #include "fileio.h"
 #include "hash.h"
+#include "message-of.h"
 #include "str.h"
 
 enum {
@@ -62,13 +63,11 @@ static int decode(const Buf *b, Fence *ret) {
 }
 
 static void encode(const Fence *f, uint8_t bytes[static FENCE_FILE_BYTES]) {
-        Argosy__FenceRecord record = ARGOSY__FENCE_RECORD__INIT;
         uint32_t crc, len;
 
         memset(bytes, 0, FENCE_FILE_BYTES);
-        record.generation = f->generation;
-        record.term = f->term;
-        record.index = f->index;
+        Argosy__FenceRecord record =
+                MESSAGE_OF(fence_record, .generation = f->generation, .term = f->term, .index = f->index);
         len = htole32((uint32_t) argosy__fence_record__pack(&record, bytes + FENCE_HEAD_BYTES));
         memcpy(bytes + FENCE_CRC_BYTES, &len, sizeof(len)); // three integers: at most 33 bytes
         crc = htole32(crc32c(0, bytes + FENCE_CRC_BYTES, FENCE_FILE_BYTES - FENCE_CRC_BYTES));

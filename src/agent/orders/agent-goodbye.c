@@ -24,13 +24,11 @@
 enum { GOODBYE_UNITS_MAX = 1000 }; // named one by one, per node
 
 static void send_to_leader(Agent *a, Argosy__ToVoter__Goodbye *goodbye) {
-        Argosy__ToVoter message = ARGOSY__TO_VOTER__INIT;
-
         if (a->leader == 0)
                 return;
         agent_report_all(a); // what is known goes first
-        message.msg_case = ARGOSY__TO_VOTER__MSG_GOODBYE;
-        message.goodbye = goodbye;
+        Argosy__ToVoter message =
+                MESSAGE_OF(to_voter, .msg_case = ARGOSY__TO_VOTER__MSG_GOODBYE, .goodbye = goodbye);
         (void) a->ops.send(&message, a->userdata);
 }
 
@@ -73,8 +71,8 @@ static bool may_run(const AgentUnit *u) {
 static bool fill_running(AgentNode *node, Argosy__ToVoter__Goodbye__Running *ret) {
         size_t n = 0;
 
-        argosy__to_voter__goodbye__running__init(ret);
-        ret->node = node->number;
+        *ret = (Argosy__ToVoter__Goodbye__Running) MESSAGE_OF(to_voter__goodbye__running,
+                                                              .node = node->number);
         agent_foreach_unit(u, node) n += may_run(u);
         ret->units = n <= GOODBYE_UNITS_MAX ? calloc(n + 1, sizeof(*ret->units)) : NULL;
         ret->all = !ret->units;

@@ -19,6 +19,7 @@
 #include <fcntl.h>
 
 #include "fileio.h"
+#include "message-of.h"
 #include "quadlet-generator.h"
 #include "quadlet.h"
 #include "str.h"
@@ -135,9 +136,8 @@ int agent_podman_labels(Agent *a, Argosy__Label ***ret, size_t *ret_n) {
                 if (!streq(a->labels[i]->key, QUADLET_LABEL))
                         list[n++] = a->labels[i];
         if (*a->podman.version && n < LABELS_MAX) {
-                argosy__label__init(&a->podman.label);
-                a->podman.label.key = (char *) QUADLET_LABEL;
-                a->podman.label.value = a->podman.version;
+                a->podman.label = (Argosy__Label) MESSAGE_OF(label, .key = (char *) QUADLET_LABEL,
+                                                             .value = a->podman.version);
                 list[n++] = &a->podman.label;
         }
         *ret = list;

@@ -44,17 +44,16 @@ static int fill_in(Answer *a, char *const *names, const UnitFindings *findings, 
                 return -ENOMEM;
         for (size_t i = 0; i < n; i++) {
                 a->file_pointers[i] = &a->files[i];
-                argosy__response__file_findings__init(&a->files[i]);
-                a->files[i].unit = names[i];
-                a->files[i].findings = a->finding_pointers + at;
-                a->files[i].n_findings = findings[i].n;
+                a->files[i] = (Argosy__Response__FileFindings) MESSAGE_OF(
+                        response__file_findings, .unit = names[i], .findings = a->finding_pointers + at,
+                        .n_findings = findings[i].n);
                 for (size_t k = 0; k < findings[i].n; k++, at++) {
                         Argosy__Response__Finding *f = a->finding_pointers[at] = &a->findings[at];
 
-                        argosy__response__finding__init(f);
-                        f->line = findings[i].list[k].line;
-                        f->kind = (Argosy__FindingKind) findings[i].list[k].kind;
-                        f->text = findings[i].list[k].text;
+                        *f = (Argosy__Response__Finding) MESSAGE_OF(
+                                response__finding, .line = findings[i].list[k].line,
+                                .kind = (Argosy__FindingKind) findings[i].list[k].kind,
+                                .text = findings[i].list[k].text);
                 }
         }
         return 0;

@@ -71,19 +71,14 @@ static void reply(Agent *a, Argosy__ToVoter__CallReply *reply) {
 }
 
 static void fail(Agent *a, uint64_t id, int error) {
-        Argosy__ToVoter__CallReply m = ARGOSY__TO_VOTER__CALL_REPLY__INIT;
-        Argosy__Response response = ARGOSY__RESPONSE__INIT;
+        Argosy__Response response = RESPONSE_WITH(.final = true, .status = -error);
+        Argosy__ToVoter__CallReply m = MESSAGE_OF(to_voter__call_reply, .id = id, .response = &response);
 
-        response.final = true;
-        response.status = -error;
         response.message = strerror(-error);
-        m.id = id;
-        m.response = &response;
         reply(a, &m);
 }
 
 static void answer(NameCheck *c) {
-        Argosy__ToVoter__CallReply m = ARGOSY__TO_VOTER__CALL_REPLY__INIT;
         Argosy__ToVoter__NameAnswer names = ARGOSY__TO_VOTER__NAME_ANSWER__INIT;
         size_t n = c->call->names->n_units;
         _cleanup_free_ char **refusals = calloc(n ?: 1, sizeof(*refusals));
@@ -98,8 +93,7 @@ static void answer(NameCheck *c) {
                 refusals[i] = c->refusals[i] ?: (char *) "";
         names.refusals = refusals;
         names.n_refusals = n;
-        m.id = c->call->id;
-        m.names = &names;
+        Argosy__ToVoter__CallReply m = MESSAGE_OF(to_voter__call_reply, .id = c->call->id, .names = &names);
         reply(c->agent, &m);
 }
 

@@ -11,6 +11,7 @@
 #include "agent-unit.h"
 #include "agent-writer.h"
 #include "log.h"
+#include "message-of.h"
 #include "str.h"
 
 static void finish(AgentNode *node, int error, const Argosy__HelperReply *reply) {
@@ -71,13 +72,11 @@ static bool may_have_files(const AgentUnit *u) {
 }
 
 static int send_adopt(AgentNode *node, Argosy__HelperUnit **units, size_t n) {
-        Argosy__HelperRequest q = ARGOSY__HELPER_REQUEST__INIT;
         int r;
 
         if (n == 0)
                 return 0;
-        q.adopt = units;
-        q.n_adopt = n;
+        Argosy__HelperRequest q = MESSAGE_OF(helper_request, .adopt = units, .n_adopt = n);
         r = helper_link_send(node->writer, &q);
         if (r >= 0)
                 node->n_adopting++;
@@ -145,13 +144,11 @@ static int send_batch(AgentNode *node, const UnitDirItem *items, const bool *loo
         _cleanup_free_ Argosy__HelperItem **pointers = calloc(n, sizeof(*pointers));
         _cleanup_free_ ProtobufCBinaryData *contents = calloc(n, sizeof(*contents));
         _cleanup_free_ const Hash **hashes = calloc(n, sizeof(*hashes));
-        Argosy__HelperRequest q = ARGOSY__HELPER_REQUEST__INIT;
 
         if (!list || !pointers || !contents || !hashes)
                 return -ENOMEM;
-        q.items = pointers;
-        q.n_items = n;
-        q.contents = contents;
+        Argosy__HelperRequest q =
+                MESSAGE_OF(helper_request, .items = pointers, .n_items = n, .contents = contents);
         for (size_t i = 0; i < n; i++) {
                 pointers[i] = &list[i];
                 argosy__helper_item__init(&list[i]);
@@ -172,14 +169,11 @@ static int send_batch(AgentNode *node, const UnitDirItem *items, const bool *loo
 static int send_look(AgentNode *node, const Argosy__ToHost__NameCheck *names) {
         _cleanup_free_ Argosy__HelperItem *list = calloc(names->n_units ?: 1, sizeof(*list));
         _cleanup_free_ Argosy__HelperItem **pointers = calloc(names->n_units ?: 1, sizeof(*pointers));
-        Argosy__HelperRequest q = ARGOSY__HELPER_REQUEST__INIT;
 
         if (!list || !pointers)
                 return -ENOMEM;
-        q.items = pointers;
-        q.n_items = names->n_units;
-        q.contents = names->contents;
-        q.n_contents = names->n_contents;
+        Argosy__HelperRequest q = MESSAGE_OF(helper_request, .items = pointers, .n_items = names->n_units,
+                                             .contents = names->contents, .n_contents = names->n_contents);
         for (size_t i = 0; i < names->n_units; i++) {
                 uint32_t content = names->units[i]->content; // + 1; 0: none
 

@@ -12,6 +12,7 @@
 #include <errno.h>
 
 #include "ctl.h"
+#include "message-of.h"
 
 static WaitSet *set_of(const UnitWait *w) {
         return &w->sets[w->at];
@@ -86,13 +87,11 @@ void unit_wait_init(UnitWait *w, const char *verb, WaitSet *sets, size_t n_sets)
 }
 
 int unit_wait_run(Ctl *ctl, UnitWait *w) {
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
         int code;
 
         if (wait_set_open(set_of(w)) == 0)
                 return EXIT_OK;
-        request.what_case = ARGOSY__REQUEST__WHAT_WAIT;
-        request.wait = &w->message;
+        Argosy__Request request = REQUEST_OF(WAIT, wait, &w->message);
         code = wait_loop_run(ctl, w->message.goal ? &goal_wait : &change_wait, &request, w);
         free(TAKE_PTR(w->items));
         return code;

@@ -106,9 +106,8 @@ static int fill_message(Apply *a) {
                 const UnitFolderUnit *unit = &a->folder.units[i];
                 Argosy__Request__Apply__Unit *u = a->unit_pointers[i] = &a->units[i];
 
-                argosy__request__apply__unit__init(u);
-                u->name = (char *) unit->name;
-                u->brought = unit->brought;
+                *u = (Argosy__Request__Apply__Unit) MESSAGE_OF(
+                        request__apply__unit, .name = (char *) unit->name, .brought = unit->brought);
                 if (unit->file)
                         u->spec = (ProtobufCBinaryData){.data = (uint8_t *) unit->file->hash.bytes,
                                                         .len = HASH_SIZE};
@@ -464,12 +463,11 @@ static int send_file(Apply *a, size_t unit, Map *sent, size_t *n) {
         if (number == 0) {
                 Argosy__NamedFile *f = a->file_pointers[*n] = &a->files[*n];
 
-                argosy__named_file__init(f);
-                f->name = file->name;
-                f->path = file->path;
-                f->content = (ProtobufCBinaryData){.data = file->content.data, .len = file->content.len};
-                f->files = file->carried.list;
-                f->n_files = file->carried.n;
+                *f = (Argosy__NamedFile) MESSAGE_OF(
+                        named_file, .name = file->name, .path = file->path,
+                        .content =
+                                (ProtobufCBinaryData){.data = file->content.data, .len = file->content.len},
+                        .files = file->carried.list, .n_files = file->carried.n);
                 number = ++*n;
                 if (map_add(sent, &file->hash, HASH_SIZE, (void *) number) < 0)
                         return -ENOMEM;
@@ -574,14 +572,11 @@ static bool changes_something(const Apply *a) {
 }
 
 static int carry_out(Apply *a) {
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
-
         if (add_what_it_needs(a) < 0)
                 return ctl_oom(a->ctl);
         a->message.unpinned = a->ctl->opt.given[OPT_UNPINNED];
         a->message.rolling &= changes_something(a);
-        request.what_case = ARGOSY__REQUEST__WHAT_APPLY;
-        request.apply = &a->message;
+        Argosy__Request request = REQUEST_OF(APPLY, apply, &a->message);
         return a->message.rolling ? roll(a, &request)
                                   : mixed_change_run(a->ctl, &apply_verb, &request, check_units, a);
 }

@@ -127,12 +127,10 @@ static const WaitKind drain_wait = {
 // For the first of the nodes. *ret_over: the next one can be waited for.
 static int wait_for_drain(Ctl *ctl, char **nodes, size_t n, bool *ret_over) {
         Drain d = {.wait = ARGOSY__REQUEST__DRAIN_WAIT__INIT, .nodes = nodes, .n_nodes = n};
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
         int code;
 
         d.wait.node = nodes[0];
-        request.what_case = ARGOSY__REQUEST__WHAT_DRAIN_WAIT;
-        request.drain_wait = &d.wait;
+        Argosy__Request request = REQUEST_OF(DRAIN_WAIT, drain_wait, &d.wait);
         code = wait_loop_run(ctl, &drain_wait, &request, &d);
         *ret_over = code == EXIT_OK || d.over;
         return code;
@@ -185,9 +183,7 @@ static int read_label(Ctl *ctl, char *word, Argosy__Label *set, char **unset) {
 
         if (equals) {
                 *equals = 0;
-                argosy__label__init(set);
-                set->key = word;
-                set->value = equals + 1;
+                *set = (Argosy__Label) MESSAGE_OF(label, .key = word, .value = equals + 1);
                 return 1;
         }
         if (len < 2 || word[len - 1] != '-') {

@@ -126,7 +126,6 @@ static int on_added(Ctl *ctl, const Argosy__Response *r, void *userdata) {
 }
 
 static int rule_add(Ctl *ctl, char **words, size_t n) {
-        Argosy__Request__QueueChange m = ARGOSY__REQUEST__QUEUE_CHANGE__INIT;
         Argosy__QueueRule rule = ARGOSY__QUEUE_RULE__INIT;
         _cleanup_free_ char *unit = NULL;
         size_t taken = 0;
@@ -136,7 +135,7 @@ static int rule_add(Ctl *ctl, char **words, size_t n) {
                 return ctl_usage(
                         ctl,
                         "queue rule add needs what the rule does: accept, hold, refuse TEXT or limit N");
-        m.add = &rule;
+        Argosy__Request__QueueChange m = MESSAGE_OF(request__queue_change, .add = &rule);
         code = read_action(ctl, words, n, &rule, &taken);
         for (size_t i = taken; i < n && code == EXIT_OK; i++)
                 code = read_condition(ctl, words[i], &m, &unit);

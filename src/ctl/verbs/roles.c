@@ -40,10 +40,8 @@ static int settings_init(Settings *s, char *name, size_t n_words) {
         *s = (Settings){.amounts = calloc(n_words + 1, sizeof *s->amounts),
                         .guarantee = calloc(n_words + 1, sizeof *s->guarantee),
                         .limit = calloc(n_words + 1, sizeof *s->limit)};
-        argosy__request__role_change__init(&s->change);
-        s->change.name = name;
-        s->change.guarantee = s->guarantee;
-        s->change.limit = s->limit;
+        s->change = (Argosy__Request__RoleChange) MESSAGE_OF(request__role_change, .name = name,
+                                                             .guarantee = s->guarantee, .limit = s->limit);
         return s->amounts && s->guarantee && s->limit ? 0 : -ENOMEM;
 }
 
@@ -292,9 +290,7 @@ int verb_pool_set(Ctl *ctl, char **args, size_t n) {
                         continue;
                 }
                 *equals = 0;
-                argosy__label__init(label);
-                label->key = args[i];
-                label->value = equals + 1;
+                *label = (Argosy__Label) MESSAGE_OF(label, .key = args[i], .value = equals + 1);
                 pointers[change.n_labels++] = label;
         }
         change.name = args[0];

@@ -31,9 +31,10 @@
 #include "frame.h"
 #include "host-address.h"
 #include "host-lookup.h"
-#include "join.h"
 #include "join-token.h"
+#include "join.h"
 #include "log.h"
+#include "message-of.h"
 #include "message.h"
 #include "paths.h"
 #include "peers.h"
@@ -230,28 +231,21 @@ void join_reset(Daemon *d, const char *why, JoinDone done, void *userdata) {
 
 static int send_body(Join *j, Stream *s) {
         Daemon *d = j->daemon;
-        Argosy__JoinBody body = ARGOSY__JOIN_BODY__INIT;
-        Argosy__JoinRequest q = ARGOSY__JOIN_REQUEST__INIT;
         _cleanup_free_ uint8_t *bytes = NULL;
         AddressText local;
         OwnAddress own = address_find(d, stream_local_address(s, local) ? local : NULL);
         Hash proof;
         int r;
 
-        body.csr = (ProtobufCBinaryData){j->csr.len, j->csr.data};
-        body.host_id = (ProtobufCBinaryData){sizeof(d->host_id), d->host_id};
-        body.machine_id = d->machine_id_hex;
-        body.name = d->config.name;
-        body.address = own.text;
-        body.address_configured = own.configured;
-        body.address_name = own.name;
-        body.port = d->port;
-        body.n_labels = d->config.n_labels;
-        body.labels = d->config.labels;
-        body.feature_level = FEATURE_LEVEL;
-        body.user = d->paths->user;
-        q.token_id = j->token.id;
-        q.body.len = argosy__join_body__get_packed_size(&body);
+        Argosy__JoinBody body =
+                MESSAGE_OF(join_body, .csr = (ProtobufCBinaryData){j->csr.len, j->csr.data},
+                           .host_id = (ProtobufCBinaryData){sizeof(d->host_id), d->host_id},
+                           .machine_id = d->machine_id_hex, .name = d->config.name, .address = own.text,
+                           .address_configured = own.configured, .address_name = own.name, .port = d->port,
+                           .n_labels = d->config.n_labels, .labels = d->config.labels,
+                           .feature_level = FEATURE_LEVEL, .user = d->paths->user);
+        Argosy__JoinRequest q = MESSAGE_OF(join_request, .token_id = j->token.id,
+                                           .body.len = argosy__join_body__get_packed_size(&body));
         q.body.data = bytes = malloc(q.body.len + 1);
         if (!bytes)
                 return -ENOMEM;
@@ -268,12 +262,11 @@ static int send_body(Join *j, Stream *s) {
 
 static void on_opened(Stream *s, void *userdata) {
         Join *j = userdata;
-        Argosy__JoinRequest q = ARGOSY__JOIN_REQUEST__INIT;
         int r = stream_channel(s, j->channel);
 
         j->opened = true;
         stream_set_deadline(s, JOIN_PATIENCE_MS);
-        q.token_id = j->token.id;
+        Argosy__JoinRequest q = MESSAGE_OF(join_request, .token_id = j->token.id);
         if (r == 0)
                 r = stream_send(s, &q.base);
         if (r < 0)

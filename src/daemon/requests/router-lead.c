@@ -135,7 +135,6 @@ static void respond_lead(Route *route, const Argosy__Event *e) {
 static void tell(Route *route) {
         static uint32_t changed[] = {EVENT_LEADER_NAME, EVENT_LEADER_REASON};
         Daemon *d = route->router->daemon;
-        Argosy__Event e = ARGOSY__EVENT__INIT;
         char name[64] = "", reason[REASON_SIZE] = "", term[24], *values[] = {name, term, reason};
 
         if (route->router->silent)
@@ -143,13 +142,10 @@ static void tell(Route *route) {
         else
                 (void) daemon_host_name(d, d->known_leader ?: d->peers->host, name, sizeof(name));
         str_fit(term, sizeof(term), "%llu", (unsigned long long) d->leader_term);
-        e.kind = ARGOSY__EVENT_KIND__EVENT_LEADER;
-        e.mark = ARGOSY__EVENT_MARK__EVENT_HERE;
-        e.at_us = clock_wall_us();
-        e.values = values;
-        e.n_values = ELEMENTSOF(values);
-        e.changed = changed;
-        e.n_changed = ELEMENTSOF(changed);
+        Argosy__Event e = MESSAGE_OF(event, .kind = ARGOSY__EVENT_KIND__EVENT_LEADER,
+                                     .mark = ARGOSY__EVENT_MARK__EVENT_HERE, .at_us = clock_wall_us(),
+                                     .values = values, .n_values = ELEMENTSOF(values), .changed = changed,
+                                     .n_changed = ELEMENTSOF(changed));
         respond_lead(route, &e);
 }
 

@@ -16,6 +16,7 @@
 #include "daemon.h"
 #include "join.h"
 #include "list.h"
+#include "message-of.h"
 #include "message.h"
 #include "peers.h"
 #include "route.h"
@@ -31,8 +32,8 @@ int route_translate_leave(Daemon *d, Route *route) {
         remove = malloc(sizeof(*remove));
         if (!remove)
                 return -ENOMEM;
-        argosy__request__cluster_remove__init(remove);
-        remove->host = strdup(d->host_id_hex);
+        *remove = (Argosy__Request__ClusterRemove) MESSAGE_OF(request__cluster_remove,
+                                                              .host = strdup(d->host_id_hex));
         protobuf_c_message_free_unpacked(&q->cluster_leave->base, NULL);
         q->what_case = ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE;
         q->cluster_remove = remove;

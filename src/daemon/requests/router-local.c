@@ -38,12 +38,9 @@ static void answer_version(Route *route) {
 static void show_times(const TimeHistogram *h, Argosy__Response__TurnTimes *times,
                        uint64_t counts[static TIME_BOUNDS + 1]) {
         time_histogram_cumulate(h, counts);
-        argosy__response__turn_times__init(times);
-        times->bounds_us = (uint64_t *) time_bounds_us;
-        times->n_bounds_us = TIME_BOUNDS;
-        times->counts = counts;
-        times->n_counts = TIME_BOUNDS + 1;
-        times->sum_us = h->sum_us;
+        *times = (Argosy__Response__TurnTimes) MESSAGE_OF(
+                response__turn_times, .bounds_us = (uint64_t *) time_bounds_us, .n_bounds_us = TIME_BOUNDS,
+                .counts = counts, .n_counts = TIME_BOUNDS + 1, .sum_us = h->sum_us);
 }
 
 // A row as it is sent.
@@ -53,16 +50,12 @@ typedef struct CounterMessage {
 } CounterMessage;
 
 static Argosy__Response__Counter *show_counter(const Counter *c, CounterMessage *m) {
-        argosy__response__counter__init(&m->row);
-        m->row.name = (char *) c->of.name;
-        m->row.help = (char *) c->of.help;
-        m->row.gauge = c->of.gauge;
-        m->row.value = c->value;
-        m->row.labels = m->label_pointers;
+        m->row = (Argosy__Response__Counter) MESSAGE_OF(response__counter, .name = (char *) c->of.name,
+                                                        .help = (char *) c->of.help, .gauge = c->of.gauge,
+                                                        .value = c->value, .labels = m->label_pointers);
         for (size_t i = 0; i < COUNTER_LABELS_MAX && c->labels[i].key; i++) {
-                argosy__label__init(&m->labels[i]);
-                m->labels[i].key = (char *) c->labels[i].key;
-                m->labels[i].value = (char *) c->labels[i].value;
+                m->labels[i] = (Argosy__Label) MESSAGE_OF(label, .key = (char *) c->labels[i].key,
+                                                          .value = (char *) c->labels[i].value);
                 m->label_pointers[m->row.n_labels++] = &m->labels[i];
         }
         return &m->row;

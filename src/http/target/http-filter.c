@@ -10,6 +10,7 @@
 
 #include "hash.h"
 #include "macro.h"
+#include "message-of.h"
 #include "state-words.h"
 #include "str.h"
 
@@ -18,9 +19,8 @@ static void add_label(HttpFilter *f, const char *text) {
 
         memcpy(f->keys[i], text, key); // it was parsed
         f->keys[i][key] = '\0';
-        argosy__label__init(&f->labels[i]);
-        f->labels[i].key = f->keys[i];
-        f->labels[i].value = (char *) text + key + 1;
+        f->labels[i] =
+                (Argosy__Label) MESSAGE_OF(label, .key = f->keys[i], .value = (char *) text + key + 1);
         f->pointers[i] = &f->labels[i];
 }
 

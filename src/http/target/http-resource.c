@@ -81,12 +81,11 @@ static Argosy__Request *ask_for_all(Argosy__Request__WhatCase what) {
                 protobuf_c_message_descriptor_get_field(&argosy__request__descriptor, what);
         const ProtobufCMessageDescriptor *type = field->descriptor;
         _cleanup_free_ ProtobufCMessage *m = malloc(type->sizeof_message);
-        Argosy__Request q = ARGOSY__REQUEST__INIT;
 
         if (!m)
                 return NULL;
         protobuf_c_message_init(type, m);
-        q.what_case = what;
+        Argosy__Request q = MESSAGE_OF(request, .what_case = what);
         *(void **) ((char *) &q + field->offset) = m;
         return message_copy(&q);
 }
@@ -154,14 +153,12 @@ static Argosy__Request *ask_for_usage(const HttpTarget *t) {
 }
 
 Argosy__Request *http_resource_journal(const HttpTarget *t, bool again) {
-        Argosy__Request__Journal m = ARGOSY__REQUEST__JOURNAL__INIT;
+        Argosy__Request__Journal m = MESSAGE_OF(
+                request__journal, .name = t->name, .lines = again ? 0 : t->lines, .follow = t->follow,
+                .says_read = t->follow, .node = (char *) (t->n_nodes > 0 ? t->nodes[0] : ""),
+                .window = HTTP_JOURNAL_WINDOW);
         Argosy__Request q = REQUEST_OF(JOURNAL, journal, &m);
 
-        m.name = t->name;
-        m.lines = again ? 0 : t->lines;
-        m.follow = m.says_read = t->follow;
-        m.node = (char *) (t->n_nodes > 0 ? t->nodes[0] : "");
-        m.window = HTTP_JOURNAL_WINDOW;
         return message_copy(&q);
 }
 

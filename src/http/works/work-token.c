@@ -18,10 +18,11 @@ static bool is_long(const HttpCall *call) {
 // What it may do is judged when it is known what is asked for; so the least is asked here, and that it is
 // too little is no answer. But nobody sends much who may not bring content.
 static Argosy__Request *ask_for_token(HttpCall *call) {
-        Argosy__Request__RightCheck m = ARGOSY__REQUEST__RIGHT_CHECK__INIT;
+        Argosy__Request__RightCheck m =
+                MESSAGE_OF(request__right_check,
+                           .right = is_long(call) ? ARGOSY__RIGHT__RIGHT_DEPLOY : ARGOSY__RIGHT__RIGHT_VIEW);
         Argosy__Request q = REQUEST_OF(RIGHT_CHECK, right_check, &m);
 
-        m.right = is_long(call) ? ARGOSY__RIGHT__RIGHT_DEPLOY : ARGOSY__RIGHT__RIGHT_VIEW;
         return message_copy(&q);
 }
 

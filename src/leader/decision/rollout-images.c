@@ -19,6 +19,7 @@
 #include "content-image.h"
 #include "disruption-budget.h"
 #include "image-pulls.h"
+#include "message-of.h"
 #include "quadlet.h"
 #include "refusal-words.h"
 #include "registry.h"
@@ -214,9 +215,9 @@ static char *words_of_failed(const PendingRequest *t) {
         while (list && pointers && (why = image_pulls_next_failed(t, &at, &node))) {
                 const Node *of = node_find(t->leader, node);
 
-                argosy__refusal__init(&list[n_failed]);
-                list[n_failed].node = of ? of->name : (char *) "a node that went";
-                list[n_failed].reason = (char *) why;
+                list[n_failed] = (Argosy__Refusal) MESSAGE_OF(
+                        refusal, .node = of ? of->name : (char *) "a node that went",
+                        .reason = (char *) why);
                 pointers[n_failed] = &list[n_failed];
                 n_failed++;
         }

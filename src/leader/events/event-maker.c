@@ -16,6 +16,7 @@
 #include "answer.h"
 #include "clock.h"
 #include "host-record.h"
+#include "message-of.h"
 #include "message.h"
 #include "nodes.h"
 #include "older-secrets.h"
@@ -292,17 +293,11 @@ int event_draft_no_unit(Argosy__EventKind kind, const char *name, EventDraft *d)
 
 static void fill(const EventDraft *d, const EventMarks *m, Argosy__Event *ret,
                  char *values[EVENT_FIELDS_MAX]) {
-        argosy__event__init(ret);
-        ret->kind = d->kind;
-        ret->mark = m->mark;
-        ret->gone = !d->present;
-        ret->seq = m->seq;
-        ret->at_us = m->at_us;
-        ret->index = m->index;
-        ret->n_values = d->present ? d->n_fields : d->info->n_names;
-        ret->values = values;
-        ret->changed = m->changed;
-        ret->n_changed = m->n_changed;
+        *ret = (Argosy__Event) MESSAGE_OF(event, .kind = d->kind, .mark = m->mark, .gone = !d->present,
+                                          .seq = m->seq, .at_us = m->at_us, .index = m->index,
+                                          .n_values = d->present ? d->n_fields : d->info->n_names,
+                                          .values = values, .changed = m->changed,
+                                          .n_changed = m->n_changed);
         for (size_t i = 0; i < ret->n_values; i++)
                 values[i] = (char *) d->values[i];
         while (ret->n_values > 0 && !*values[ret->n_values - 1])

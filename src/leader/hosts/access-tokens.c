@@ -17,10 +17,11 @@
 #include "author.h"
 #include "authorization.h"
 #include "clock.h"
+#include "message-of.h"
 #include "message.h"
+#include "pending-requests.h"
 #include "response.h"
 #include "str.h"
-#include "pending-requests.h"
 #include "turn.h"
 #include "unit-options.h"
 
@@ -275,8 +276,8 @@ int access_tokens_decide(Leader *l, BatchBuilder *b) {
                 if (!is_due(list.tokens[i], use))
                         continue;
                 pointers[all.n_uses] = &uses[all.n_uses];
-                argosy__log_op__access_token_use__init(&uses[all.n_uses]);
-                uses[all.n_uses].id = list.tokens[i]->id;
+                uses[all.n_uses] = (Argosy__LogOp__AccessTokenUse) MESSAGE_OF(log_op__access_token_use,
+                                                                              .id = list.tokens[i]->id);
                 uses[all.n_uses++].at_us = use->at_us;
         }
         all.uses = pointers;

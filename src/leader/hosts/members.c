@@ -53,7 +53,6 @@ int members_plan_token(Leader *l, PendingRequest *t, BatchBuilder *b) {
         uint32_t ttl =
                 t->request->cluster_token->ttl_sec ? t->request->cluster_token->ttl_sec : TOKEN_TTL_SEC;
         _cleanup_response_ Argosy__Response *r = response_new(ARGOSY__RESPONSE__WHAT_TOKEN);
-        Argosy__TokenRecord record = ARGOSY__TOKEN_RECORD__INIT;
         _cleanup_free_ char *text = NULL;
         JoinToken token;
         Hash hash;
@@ -82,11 +81,11 @@ int members_plan_token(Leader *l, PendingRequest *t, BatchBuilder *b) {
         join_token_new(cluster->ca->cert.data, cluster->ca->cert.len, &token);
         hash = join_secret_hash(&token);
         text = join_token_format(&token);
-        record.id = token.id;
-        record.secret_hash = (ProtobufCBinaryData){.data = hash.bytes, .len = HASH_SIZE};
-        record.for_host = t->request->cluster_token->for_host;
-        record.once = t->request->cluster_token->once;
-        record.ttl_us = ttl * USEC_PER_SEC;
+        Argosy__TokenRecord record =
+                MESSAGE_OF(token_record, .id = token.id,
+                           .secret_hash = (ProtobufCBinaryData){.data = hash.bytes, .len = HASH_SIZE},
+                           .for_host = t->request->cluster_token->for_host,
+                           .once = t->request->cluster_token->once, .ttl_us = ttl * USEC_PER_SEC);
         record.expires_us = leader_wall(l) + record.ttl_us;
         r->token->expires_us = record.expires_us;
         r->token->port = self ? self->port : 0;

@@ -25,6 +25,8 @@
 #include "host-link.h"
 #include "host-marks.h"
 #include "log.h"
+#include "message-of.h"
+#include "pending-requests.h"
 #include "random.h"
 #include "registry.h"
 #include "response.h"
@@ -33,7 +35,6 @@
 #include "secrets-key-policy.h"
 #include "str.h"
 #include "tables.h"
-#include "pending-requests.h"
 #include "turn.h"
 #include "voter-secrets-controller.h"
 #include "voters-view.h"
@@ -393,7 +394,6 @@ static int reseal(Leader *l, BatchBuilder *b) {
 // When it is settled the log names no other key but this.
 static int put(Leader *l, BatchBuilder *b, uint32_t number, Argosy__SecretsKeyPhase phase) {
         const Argosy__ClusterRecord *now = cluster_state_cluster(l->state);
-        Argosy__SecretsKeyRecord key = ARGOSY__SECRETS_KEY_RECORD__INIT;
         Argosy__VoterSecretRecord *secrets[VOTER_SECRETS_MAX];
         Argosy__ClusterRecord cluster = *now;
         size_t n = 0;
@@ -403,8 +403,7 @@ static int put(Leader *l, BatchBuilder *b, uint32_t number, Argosy__SecretsKeyPh
                     now->voter_secrets[i]->number == number ||
                     !streq(now->voter_secrets[i]->name, VOTER_SECRET_SECRETS))
                         secrets[n++] = now->voter_secrets[i];
-        key.number = number;
-        key.phase = phase;
+        Argosy__SecretsKeyRecord key = MESSAGE_OF(secrets_key_record, .number = number, .phase = phase);
         cluster.secrets_key = &key;
         cluster.voter_secrets = secrets;
         cluster.n_voter_secrets = n;

@@ -342,10 +342,8 @@ typedef struct SecretsHandover {
 static void add_to(SecretsHandover *to, const VoterSecret *s) {
         Argosy__VoterSecret *m = &to->secrets[to->n];
 
-        argosy__voter_secret__init(m);
-        m->name = (char *) s->name;
-        m->number = s->number;
-        m->value = (ProtobufCBinaryData){s->value.len, s->value.data};
+        *m = (Argosy__VoterSecret) MESSAGE_OF(voter_secret, .name = (char *) s->name, .number = s->number,
+                                              .value = (ProtobufCBinaryData){s->value.len, s->value.data});
         to->pointers[to->n++] = m;
 }
 

@@ -27,13 +27,14 @@
 #include "job-end.h"
 #include "job-words.h"
 #include "log-chunks.h"
+#include "message-of.h"
 #include "message.h"
 #include "open-jobs.h"
+#include "pending-requests.h"
 #include "queue-subject.h"
 #include "response.h"
 #include "store.h"
 #include "tables.h"
-#include "pending-requests.h"
 #include "turn.h"
 #include "unit-name.h"
 
@@ -350,7 +351,6 @@ static Argosy__JobState state_of(const JobSource *source) {
 
 static int put_words(Decision *d, const JobSource *source, uint32_t n_ops, JobWords *words,
                      uint64_t *ret_number) {
-        Argosy__LogOp__JobPut put = ARGOSY__LOG_OP__JOB_PUT__INIT;
         Argosy__JobRecord record = ARGOSY__JOB_RECORD__INIT;
         const char *groups[JOB_GROUPS_MAX];
         uint32_t drains[DRAINS_MAX];
@@ -387,10 +387,8 @@ static int put_words(Decision *d, const JobSource *source, uint32_t n_ops, JobWo
                 record.retries = source->request->job->retries;
         set_author(d->leader, source->author, &record);
         set_groups(d->leader, source->author, groups, &record);
-        put.job = &record;
-        put.n_ops = n_ops;
-        put.more = source->more;
-        put.done = source->done;
+        Argosy__LogOp__JobPut put = MESSAGE_OF(log_op__job_put, .job = &record, .n_ops = n_ops,
+                                               .more = source->more, .done = source->done);
         if (is_kept(d->leader, source->number)) {
                 put.number = source->number;
                 if (record.state == ARGOSY__JOB_STATE__JOB_DONE &&
@@ -489,7 +487,6 @@ int decide_job_hold(Decision *d, PendingRequest *t, Argosy__StoredRequest *store
 
 // Its record says by which request it was begun, and that request's key whose job it is.
 int decide_job_put_rollout(const Argosy__RolloutRecord *r, BatchBuilderMark mark, void *userdata) {
-        Argosy__LogOp__JobPut put = ARGOSY__LOG_OP__JOB_PUT__INIT;
         Argosy__JobRecord record = ARGOSY__JOB_RECORD__INIT;
         Decision *d = userdata;
         const ClusterState *state = d->leader->state;
@@ -498,9 +495,9 @@ int decide_job_put_rollout(const Argosy__RolloutRecord *r, BatchBuilderMark mark
         if (d->batch.n_ops == mark.n_ops || r->request.len != JOB_REQUEST_ID_SIZE ||
             !cluster_state_find_key(state, r->request.data, &key) || !is_kept(d->leader, key.job))
                 return 0;
-        put.job = &record;
-        put.n_ops = (uint32_t) (d->batch.n_ops - mark.n_ops);
-        put.number = key.job;
+        Argosy__LogOp__JobPut put =
+                MESSAGE_OF(log_op__job_put, .job = &record,
+                           .n_ops = (uint32_t) (d->batch.n_ops - mark.n_ops), .number = key.job);
         return batch_builder_put_job(&d->batch, &put);
 }
 

@@ -27,6 +27,7 @@
 #include "held-jobs.h"
 #include "job-end.h"
 #include "job-words.h"
+#include "message-of.h"
 #include "message.h"
 #include "queue-policy.h"
 #include "queue-subject.h"
@@ -225,7 +226,6 @@ static int check_nodes(const Leader *l, PendingRequest *t) {
 }
 
 static int hold(Decision *d, PendingRequest *t, HeldJobVerdict v, const Argosy__QueueRule *rule) {
-        Argosy__StoredRequest stored = ARGOSY__STORED_REQUEST__INIT;
         const Argosy__Request__Job *job = t->request->job;
         char why[HELD_WHY_SIZE];
         int r = check_nodes(d->leader, t);
@@ -238,7 +238,7 @@ static int hold(Decision *d, PendingRequest *t, HeldJobVerdict v, const Argosy__
                 return request_refuse(t, EEXIST, "%s cannot be held back%s%s: nothing was changed",
                                      job_verb(t->request), *why ? ", and would wait for " : "", why);
         }
-        stored.author = t->author;
+        Argosy__StoredRequest stored = MESSAGE_OF(stored_request, .author = t->author);
         if (job) {
                 stored.by_hand = job->hold;
                 stored.after = job->after;

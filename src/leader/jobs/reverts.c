@@ -26,6 +26,7 @@
 #include "array.h"
 #include "batch-builder.h"
 #include "log.h"
+#include "message-of.h"
 #include "message.h"
 #include "network-change.h"
 #include "open-jobs.h"
@@ -172,7 +173,6 @@ static int take_networks(const Reverts *r, const UnitEntry *e, SpecEntry *former
 // `why` NULL: a template.
 static int put(Reverts *r, const UnitEntry *e, const Argosy__JobUnits *group, uint64_t revision,
                SpecEntry *former, const Why *why) {
-        Argosy__Trial trial = ARGOSY__TRIAL__INIT;
         Argosy__UnitExtra extra;
         Argosy__UnitRecord next = *e->record;
         bool starts = next.target == ARGOSY__TARGET__TARGET_LAUNCHED && record_is_on_trial(e->record);
@@ -194,9 +194,8 @@ static int put(Reverts *r, const UnitEntry *e, const Argosy__JobUnits *group, ui
         if (k < 0)
                 return k == -EINVAL ? 0 : k;
         next.from_template = group->from_template;
-        trial.failed = revision;
-        trial.why = (char *) why->text;
-        trial.along = why->along;
+        Argosy__Trial trial =
+                MESSAGE_OF(trial, .failed = revision, .why = (char *) why->text, .along = why->along);
         next.extra = unit_extra_with_trial(&extra, e->record, &trial);
         if (u && !next.global)
                 k = rollout_place(l, u, former, &r->d->scheduler, &next);
@@ -282,14 +281,13 @@ static void keep_the_rest(Reverts *r) {
 }
 
 static int put_part(const Reverts *r, BatchBuilderMark mark) {
-        Argosy__LogOp__JobPut part = ARGOSY__LOG_OP__JOB_PUT__INIT;
         Argosy__JobRecord record = ARGOSY__JOB_RECORD__INIT;
 
         if (r->d->batch.n_ops == mark.n_ops)
                 return 0;
-        part.job = &record;
-        part.n_ops = (uint32_t) (r->d->batch.n_ops - mark.n_ops);
-        part.number = r->job->number;
+        Argosy__LogOp__JobPut part =
+                MESSAGE_OF(log_op__job_put, .job = &record,
+                           .n_ops = (uint32_t) (r->d->batch.n_ops - mark.n_ops), .number = r->job->number);
         return batch_builder_put_job(&r->d->batch, &part);
 }
 

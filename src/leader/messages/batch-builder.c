@@ -201,7 +201,6 @@ static int judge(BatchBuilder *b, const Argosy__LogOp *op) {
 }
 
 static int append_op(BatchBuilder *b, Argosy__LogOp *op) {
-        Argosy__LogBatch part = ARGOSY__LOG_BATCH__INIT;
         int r = judge(b, op);
 
         if (r < 0)
@@ -209,8 +208,7 @@ static int append_op(BatchBuilder *b, Argosy__LogOp *op) {
         if (b->feature_level && b->feature_level < FEATURE_LEVEL &&
             log_format_check(&op->base, b->feature_level, NULL) < 0)
                 return -EPROTONOSUPPORT;
-        part.ops = &op;
-        part.n_ops = 1;
+        Argosy__LogBatch part = MESSAGE_OF(log_batch, .ops = &op, .n_ops = 1);
         b->n_ops++;
         return append(b, &part);
 }

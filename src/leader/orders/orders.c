@@ -305,9 +305,7 @@ static int bundle_add(Leader *l, Bundle *b, UnitOnNode *s, OrderKind kind, const
         Argosy__UnitOrder *o = &b->orders[b->n_orders];
         int r = 0;
 
-        argosy__unit_order__init(o);
-        o->node = s->node->number;
-        o->name = s->unit->name;
+        *o = (Argosy__UnitOrder) MESSAGE_OF(unit_order, .node = s->node->number, .name = s->unit->name);
         if (kind == ORDER_TO_HOLD)
                 r = order_to_hold(l, b, s, e, o);
         else if (kind == ORDER_TO_PREPARE)

@@ -22,6 +22,7 @@
 #include "array.h"
 #include "due.h"
 #include "log.h"
+#include "message-of.h"
 #include "secret-box.h"
 #include "secret-name.h"
 #include "str.h"
@@ -99,10 +100,9 @@ static int add_value(SecretOrders *s, char *name, uint64_t version, SecretBytes 
         if (ARRAY_RESERVE(s->values, n + 1) < 0 || ARRAY_RESERVE(s->value_pointers, n + 1) < 0 ||
             ARRAY_RESERVE(s->bytes, n + 1) < 0)
                 return -ENOMEM;
-        argosy__secret_value__init(&s->values[n]);
-        s->values[n].name = name;
-        s->values[n].version = version;
-        s->values[n].value = (ProtobufCBinaryData){bytes->len, bytes->data};
+        s->values[n] =
+                (Argosy__SecretValue) MESSAGE_OF(secret_value, .name = name, .version = version,
+                                                 .value = (ProtobufCBinaryData){bytes->len, bytes->data});
         s->bytes[n] = *bytes;
         *bytes = (SecretBytes){};
         s->n_values++;
@@ -141,10 +141,8 @@ static const Argosy__SecretVersion *newest_of(const Leader *l, const char *name)
 
 static int add_one(Leader *l, SecretOrders *s, Argosy__OrderSecret *o, char *id, char *name,
                    const Argosy__SecretVersion *v, size_t *bytes) {
-        argosy__order_secret__init(o);
-        o->id = id;
-        o->name = name;
-        o->version = v ? v->version : 0;
+        *o = (Argosy__OrderSecret) MESSAGE_OF(order_secret, .id = id, .name = name,
+                                              .version = v ? v->version : 0);
         *bytes += strlen(id) + strlen(name) + 16;
         return v ? need_value(l, s, name, v, bytes) : 0;
 }
@@ -195,9 +193,8 @@ int secret_orders_registry_auth(Leader *l, const char *name, Argosy__SecretValue
         const Argosy__SecretVersion *v = newest_of(l, name);
         int r = v ? open_value(l, name, v, ret_bytes) : -ENOENT;
 
-        argosy__secret_value__init(ret);
-        ret->name = (char *) name;
-        ret->version = v ? v->version : 0;
+        *ret = (Argosy__SecretValue) MESSAGE_OF(secret_value, .name = (char *) name,
+                                                .version = v ? v->version : 0);
         if (r == 0)
                 ret->value = (ProtobufCBinaryData){ret_bytes->len, ret_bytes->data};
         return r;

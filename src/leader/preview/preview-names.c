@@ -32,6 +32,7 @@
 
 #include "array.h"
 #include "host-marks.h"
+#include "message-of.h"
 #include "node-calls.h"
 #include "node-loss-controller.h"
 #include "nodes.h"
@@ -242,22 +243,21 @@ void plan_names_give_up(PlanNames *p) {
 
 // The names on one node, as many as one call takes.
 static int ask_some(PlanNames *p, Node *n, size_t first, size_t most, size_t *ret) {
-        Argosy__ToHost__NameCheck m = ARGOSY__TO_HOST__NAME_CHECK__INIT;
         Argosy__ToHost__NameCheck__Unit units[LEADER_LIMIT_call_names], *pointers[LEADER_LIMIT_call_names];
         ProtobufCBinaryData contents[LEADER_LIMIT_call_names];
         size_t bytes = 0;
         int r = ARRAY_GROW(p->asked, p->asked_allocated, p->n_asked + 1);
 
-        m.units = pointers;
-        m.contents = contents;
+        Argosy__ToHost__NameCheck m =
+                MESSAGE_OF(to_host__name_check, .units = pointers, .contents = contents);
         most = MIN_OF(most, (size_t) p->leader->limits.call_names);
         for (*ret = 0; *ret < most && bytes < CONTENT_BYTES_PER_CALL; (*ret)++) {
                 PlanName *name = p->list[first + *ret];
                 size_t i = 0;
 
                 pointers[*ret] = &units[*ret];
-                argosy__to_host__name_check__unit__init(&units[*ret]);
-                units[*ret].name = name->name;
+                units[*ret] = (Argosy__ToHost__NameCheck__Unit) MESSAGE_OF(to_host__name_check__unit,
+                                                                           .name = name->name);
                 if (!name->content.data)
                         continue;
                 while (i < m.n_contents && contents[i].data != name->content.data)

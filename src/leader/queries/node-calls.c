@@ -289,15 +289,14 @@ int node_calls_ask_names(Leader *l, PendingRequest *t, Node *n, const Argosy__To
 
 int node_calls_ask_image(Leader *l, PendingRequest *t, Node *n, const NodeImageQuestion *question,
                          NodeImageAnswered *answered, void *userdata, uint64_t *ret) {
-        Argosy__ToHost__Call message = ARGOSY__TO_HOST__CALL__INIT;
         NodeCall *c = single_call(l, t, n, userdata, ret);
 
         if (!c)
                 return -ENOMEM;
         c->image_answered = answered;
-        message.image = (char *) question->image;
-        message.pull = question->pull;
-        message.registry_auth = question->registry_auth;
+        Argosy__ToHost__Call message =
+                MESSAGE_OF(to_host__call, .image = (char *) question->image, .pull = question->pull,
+                           .registry_auth = question->registry_auth);
         send_call(l, c, &message);
         return 0;
 }
@@ -305,14 +304,12 @@ int node_calls_ask_image(Leader *l, PendingRequest *t, Node *n, const NodeImageQ
 int node_calls_ask_verify(Leader *l, PendingRequest *t, Node *n, const Argosy__Request__Verify *question,
                           NodeVerified *answered, void *userdata, uint64_t *ret) {
         Argosy__ToHost__Call message = ARGOSY__TO_HOST__CALL__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
         NodeCall *c = single_call(l, t, n, userdata, ret);
 
         if (!c)
                 return -ENOMEM;
         c->verified = answered;
-        request.what_case = ARGOSY__REQUEST__WHAT_VERIFY;
-        request.verify = (Argosy__Request__Verify *) question;
+        Argosy__Request request = REQUEST_OF(VERIFY, verify, (Argosy__Request__Verify *) question);
         message.request = &request;
         message.asker = author_key(t->author);
         send_call(l, c, &message);

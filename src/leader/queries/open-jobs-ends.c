@@ -23,16 +23,17 @@
 #include "clock.h"
 #include "drain-judge.h"
 #include "held-jobs.h"
+#include "message-of.h"
 #include "message.h"
 #include "oom.h"
 #include "open-jobs-private.h"
+#include "pending-requests.h"
 #include "queue-subject.h"
 #include "registry.h"
 #include "response.h"
 #include "str.h"
 #include "tables.h"
 #include "tallies.h"
-#include "pending-requests.h"
 #include "turn.h"
 
 // --------------------------------------------------------------------------------------- what else there is
@@ -262,14 +263,13 @@ static bool is_due(const Leader *l, const BatchBuilder *b, bool goes_anyhow) {
 }
 
 int open_jobs_decide(Leader *l, BatchBuilder *b, bool goes_anyhow) {
-        Argosy__LogOp__JobEnds ends = ARGOSY__LOG_OP__JOB_ENDS__INIT;
         Argosy__JobRecord *pointers[LEADER_LIMIT_job_ends];
         size_t bytes = 0;
         int r;
 
         if (!is_due(l, b, goes_anyhow))
                 return 0;
-        ends.ends = pointers;
+        Argosy__LogOp__JobEnds ends = MESSAGE_OF(log_op__job_ends, .ends = pointers);
         while (!list_is_empty(&l->jobs_ended) && ends.n_ends < l->limits.job_ends &&
                bytes < l->limits.job_ends_bytes) {
                 OpenJob *job = CONTAINER_OF(l->jobs_ended.next, OpenJob, queue);

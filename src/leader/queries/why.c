@@ -20,11 +20,13 @@
 #include "host-marks.h"
 #include "image-moves.h"
 #include "mass-loss-controller.h"
+#include "message-of.h"
 #include "missing-unit.h"
 #include "node-loss-controller.h"
 #include "nodes.h"
 #include "older-secrets.h"
 #include "ordering.h"
+#include "pending-requests.h"
 #include "pending.h"
 #include "previous-nodes.h"
 #include "registry.h"
@@ -33,18 +35,17 @@
 #include "retry-bars.h"
 #include "retry-controller.h"
 #include "rollout-controller.h"
-#include "scheduler.h"
 #include "scheduler-roles.h"
+#include "scheduler.h"
 #include "str.h"
 #include "tables.h"
-#include "pending-requests.h"
 #include "tombstones.h"
 #include "turn.h"
-#include "unit-row.h"
 #include "unit-name.h"
 #include "unit-on-node-work.h"
 #include "unit-on-node.h"
 #include "unit-record.h"
+#include "unit-row.h"
 #include "unit-state.h"
 #include "unit-wanted.h"
 #include "unit-work.h"
@@ -613,14 +614,11 @@ static bool why_everywhere(Responder *t, Leader *l, const char *name, WhyPlace *
 
 void why_answer(Leader *l, const Argosy__Request *request, LeaderRespond respond, void *userdata) {
         Responder t = {.request = request, .respond = respond, .userdata = userdata};
-        Argosy__Response end = ARGOSY__RESPONSE__INIT;
 
         for (size_t i = 0; i < request->why->n_names; i++)
                 if (!why_unit(&t, l, request->why->names[i]))
                         why_everywhere(&t, l, request->why->names[i], &(WhyPlace){}, SIZE_MAX);
-        end.id = request->id;
-        end.final = true;
-        end.no_leader = !l->leading;
+        Argosy__Response end = RESPONSE_WITH(.id = request->id, .final = true, .no_leader = !l->leading);
         respond(&end, userdata);
 }
 

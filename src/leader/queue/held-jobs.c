@@ -21,6 +21,7 @@
 #include "held-verdict.h"
 #include "job-state.h"
 #include "job-words.h"
+#include "message-of.h"
 #include "message.h"
 #include "oom.h"
 #include "queue-subject.h"
@@ -305,13 +306,12 @@ void held_job_end(Leader *l, HeldJob *h, Argosy__JobState state, const char *why
 }
 
 int held_jobs_decide(Leader *l, BatchBuilder *b) {
-        Argosy__LogOp__JobEnds ends = ARGOSY__LOG_OP__JOB_ENDS__INIT;
         Argosy__JobRecord *pointers[LEADER_LIMIT_held_ends];
         size_t bytes = 0;
 
         if (b->packed.len >= l->limits.entry_bytes || (l->one_by_one && b->n_ops > 0))
                 return 0;
-        ends.ends = pointers;
+        Argosy__LogOp__JobEnds ends = MESSAGE_OF(log_op__job_ends, .ends = pointers);
         list_foreach (i, &l->held_over) {
                 Argosy__JobRecord *end = &CONTAINER_OF(i, HeldJob, queue)->end;
 

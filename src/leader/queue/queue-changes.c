@@ -23,11 +23,12 @@
 #include "carried-files.h"
 #include "held-jobs.h"
 #include "job-state.h"
+#include "message-of.h"
 #include "message.h"
+#include "pending-requests.h"
 #include "queue-policy.h"
 #include "response.h"
 #include "str.h"
-#include "pending-requests.h"
 #include "turn.h"
 
 // ------------------------------------------------------------------------------------------------ rules
@@ -162,8 +163,7 @@ static int add_row(const Leader *l, Argosy__Response__Queue *q, const Argosy__Qu
 
         if (!row)
                 return -ENOMEM;
-        argosy__response__queue_row__init(row);
-        row->rule = message_copy(rule);
+        *row = (Argosy__Response__QueueRow) MESSAGE_OF(response__queue_row, .rule = message_copy(rule));
         if (FIELD_APPEND(q->rows, q->n_rows, row) < 0 || !row->rule)
                 return -ENOMEM;
         row->running = (uint32_t) held_limit_running(l, rule->number);

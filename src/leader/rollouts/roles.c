@@ -198,18 +198,15 @@ static int check_members(Leader *l, PendingRequest *t, const Argosy__Request__Po
 
 // Hosts as they are called, whatever word named them.
 static int put_pool(Leader *l, BatchBuilder *b, const Argosy__Request__PoolChange *m) {
-        Argosy__PoolRecord pool = ARGOSY__POOL_RECORD__INIT;
         _cleanup_free_ char **hosts = calloc(m->n_hosts + 1, sizeof *hosts);
 
         if (!hosts)
                 return -ENOMEM;
         for (size_t i = 0; i < m->n_hosts; i++)
                 hosts[i] = cluster_state_resolve_host(l->state, m->hosts[i], NULL)->name;
-        pool.name = m->name;
-        pool.hosts = hosts;
-        pool.n_hosts = m->n_hosts;
-        pool.labels = m->labels;
-        pool.n_labels = m->n_labels;
+        Argosy__PoolRecord pool =
+                MESSAGE_OF(pool_record, .name = m->name, .hosts = hosts, .n_hosts = m->n_hosts,
+                           .labels = m->labels, .n_labels = m->n_labels);
         return batch_builder_put_pool(b, &pool);
 }
 

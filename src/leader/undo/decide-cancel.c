@@ -38,6 +38,7 @@
 #include "job-cancel.h"
 #include "job-end.h"
 #include "job-state.h"
+#include "message-of.h"
 #include "message.h"
 #include "oom.h"
 #include "open-jobs.h"
@@ -392,7 +393,6 @@ static int say(CancelWork *w, const char *name, bool is_setting, const char *mes
 }
 
 static int end_held(CancelWork *w, const CancelJob *job, BatchBuilder *b) {
-        Argosy__LogOp__JobEnds ends = ARGOSY__LOG_OP__JOB_ENDS__INIT;
         Argosy__JobRecord record = ARGOSY__JOB_RECORD__INIT, *records = &record;
         _cleanup_free_ char *why = str_printf("by %s, before it began", w->who);
         _cleanup_free_ char *name = str_printf("job %" PRIu64, job->number);
@@ -407,8 +407,7 @@ static int end_held(CancelWork *w, const CancelJob *job, BatchBuilder *b) {
         record.state = ARGOSY__JOB_STATE__JOB_CANCELLED;
         record.ended_us = leader_wall(w->leader);
         record.end_message = why;
-        ends.ends = &records;
-        ends.n_ends = 1;
+        Argosy__LogOp__JobEnds ends = MESSAGE_OF(log_op__job_ends, .ends = &records, .n_ends = 1);
         r = batch_builder_end_jobs(b, &ends);
         return r < 0 ? r : say(w, name, true, "it never begins");
 }

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "macro.h"
+#include "message-of.h"
 
 struct ForeignJournal {
         HelperLink *link; // NULL: its process is gone
@@ -45,24 +46,18 @@ static void finish(ForeignJournal *j, int error) {
 // ---- asking
 
 static int ask(ForeignJournal *j, Argosy__HelperJournal *journal) {
-        Argosy__HelperRequest q = ARGOSY__HELPER_REQUEST__INIT;
-
         j->due = false;
         j->waits = journal->wait;
-        q.journal = journal;
+        Argosy__HelperRequest q = MESSAGE_OF(helper_request, .journal = journal);
         helper_link_be_patient(j->link, j->waits);
         return helper_link_send(j->link, &q);
 }
 
 static int ask_about(ForeignJournal *j, const JournalQuestion *q) {
-        Argosy__HelperJournal journal = ARGOSY__HELPER_JOURNAL__INIT;
-
         j->follow = q->follow;
-        journal.unit = (char *) q->unit;
-        journal.lines = q->n_lines;
-        journal.follow = q->follow;
-        journal.batch_bytes = (uint32_t) q->batch_bytes;
-        journal.cause_within_us = q->cause_within_us;
+        Argosy__HelperJournal journal = MESSAGE_OF(
+                helper_journal, .unit = (char *) q->unit, .lines = q->n_lines, .follow = q->follow,
+                .batch_bytes = (uint32_t) q->batch_bytes, .cause_within_us = q->cause_within_us);
         return ask(j, &journal);
 }
 

@@ -13,6 +13,7 @@
 
 #include "file-analysis.h"
 #include "helper-frame.h"
+#include "message-of.h"
 #include "quadlet-generator.h"
 
 enum { ANSWER_MS = 4000 };
@@ -57,11 +58,9 @@ static int fill_in(HelperVerified *v, Argosy__HelperReply *reply) {
                         Argosy__HelperFinding *m = v->pointers[reply->n_findings] =
                                 &v->list[reply->n_findings];
 
-                        argosy__helper_finding__init(m);
-                        m->file = (uint32_t) i;
-                        m->line = f->line;
-                        m->kind = (Argosy__FindingKind) f->kind;
-                        m->text = f->text;
+                        *m = (Argosy__HelperFinding) MESSAGE_OF(
+                                helper_finding, .file = (uint32_t) i, .line = f->line,
+                                .kind = (Argosy__FindingKind) f->kind, .text = f->text);
                         reply->n_findings++;
                 }
         reply->findings = v->pointers;

@@ -22,6 +22,7 @@
 #include "helper-link.h"
 #include "list.h"
 #include "map.h"
+#include "message-of.h"
 #include "quadlet-generator.h"
 #include "str.h"
 #include "time-limit.h"
@@ -529,8 +530,6 @@ static int start_helper(UnitVerifier *v) {
 }
 
 static int send_question(UnitVerifier *v, const Question *q) {
-        Argosy__HelperRequest request = ARGOSY__HELPER_REQUEST__INIT;
-        Argosy__HelperVerify verify = ARGOSY__HELPER_VERIFY__INIT;
         Argosy__NamedFile files[HELPER_VERIFY_FILES], *pointers[HELPER_VERIFY_FILES];
 
         for (size_t i = 0; i < q->n; i++) {
@@ -540,10 +539,9 @@ static int send_question(UnitVerifier *v, const Question *q) {
                 files[i].content = (ProtobufCBinaryData){.data = (uint8_t *) q->files[i].content,
                                                          .len = q->files[i].len};
         }
-        verify.files = pointers;
-        verify.n_files = q->n;
-        verify.user = q->user;
-        request.verify = &verify;
+        Argosy__HelperVerify verify =
+                MESSAGE_OF(helper_verify, .files = pointers, .n_files = q->n, .user = q->user);
+        Argosy__HelperRequest request = MESSAGE_OF(helper_request, .verify = &verify);
         return helper_link_send(v->link, &request);
 }
 

@@ -13,13 +13,15 @@ a callback that is given at construction.
 What a folder keeps in an object of another one is a struct in FOLDER-state.h: only the header that defines the object includes that
 besides the folder's own files, and with --fields nobody else may name a member of the struct.
 
-Prints for each folder: files, lines, its largest cycle, its longest header, and whom it uses. Exit status 1: something is against
+Prints for each folder: files, lines, its largest cycle, its longest header, and whom it uses; and for each room how many functions
+its folders use of each other. Exit status 1: something is against
 the plan.
 
     plan.py       the order of rooms and folders, facets
     source.py     files, whose they are, and what they include
     objects.py    which file calls which
     graph.py      cycles
+    pairs.py      which folder uses which function of another one of its room
     accessors.py  functions that only give or set a field for another folder, of which a room has few
     fields.py     which folders write which fields of shared objects
     __main__.py   the command line, the checks and the report

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import rooms
 
-from . import accessors, fields, plan
+from . import accessors, fields, pairs, plan
 from .graph import cycles
 from .objects import Stale, calls
 from .source import SOURCE, House, may_use
@@ -96,6 +96,7 @@ def report(house, edges, found):
         print(f"{folder:<18}{len(files):>5}{sum(map(lines, files)):>7}{max(map(len, found.get(folder, [])), default=1):>8}  "
               f"{f'{lines(longest)} {longest.name}' if longest else '-':<34}"
               f"{' '.join(names(folder, [other for other in house.folders if other in used])) or '-'}")
+    print("pairs of a function and a folder that uses it:", ", ".join(f"{room} {len(pairs.of(room))}" for room in plan.FOLDERS))
 
 
 def main():

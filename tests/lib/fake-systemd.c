@@ -235,10 +235,6 @@ void fake_systemd_add(FakeSystemd *f, const char *name, FakeBehaviour behaviour)
         fake_unit_get(f, name)->exists = true;
 }
 
-void fake_systemd_remove(FakeSystemd *f, const char *name) {
-        fake_unit_get(f, name)->exists = false;
-}
-
 void fake_systemd_list(FakeSystemd *f, const char *name, const char *property, const char *names) {
         FakeUnit *u = fake_unit_get(f, name);
         size_t i = 0;

@@ -54,7 +54,6 @@ void fake_systemd_add(FakeSystemd *f, const char *name, FakeBehaviour behaviour)
 void fake_systemd_list(FakeSystemd *f, const char *name, const char *property, const char *names);
 // Sets how a unit behaves without making it exist.
 void fake_systemd_behave(FakeSystemd *f, const char *name, FakeBehaviour behaviour);
-void fake_systemd_remove(FakeSystemd *f, const char *name); // its declaration; what runs, runs on
 void fake_systemd_pin(FakeSystemd *f, const char *name, bool pinned);
 // Changes the unit as by somebody else; a new run gets a new invocation id. Loads it if necessary.
 void fake_systemd_set(FakeSystemd *f, const char *name, const char *active, const char *sub,

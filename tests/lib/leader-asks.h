@@ -213,14 +213,6 @@ static inline RigAnswer *rig_rollout(Rig *g, RigRollout w) {
         return rig_ask_and_settle(g, &request);
 }
 
-static inline RigAnswer *rig_rollout_wait(Rig *g, const char *name, uint64_t revision) {
-        Argosy__Request__RolloutWait m =
-                MESSAGE_OF(request__rollout_wait, .name = (char *) name, .revision = revision);
-        Argosy__Request request = REQUEST_OF(ROLLOUT_WAIT, rollout_wait, &m);
-
-        return rig_ask_and_settle(g, &request);
-}
-
 // The first response about the unit; another, empty and final, ends the answer. Never NULL.
 static inline const Argosy__Response *rig_why(Rig *g, const char *unit) {
         Argosy__Request__Why why = MESSAGE_OF(request__why, .names = (char **) &unit, .n_names = 1);

@@ -75,6 +75,33 @@ static inline void message_freep(void *message) {
 #define CLUSTER_TOKEN_OF(...) MESSAGE_OF(request__cluster_token, .for_host = EMPTY, ##__VA_ARGS__)
 #define VERIFY_OF(...) MESSAGE_OF(request__verify, .node = EMPTY, ##__VA_ARGS__)
 #define JOURNAL_LINES_OF(...) MESSAGE_OF(response__journal, .node = EMPTY, ##__VA_ARGS__)
+#define APPLY_ROW_OF(...)                                                                                  \
+        MESSAGE_OF(response__apply_row, .unit = EMPTY, .rev = EMPTY, .rev_after = EMPTY, .desired = EMPTY, \
+                   .desired_after = EMPTY, .set = EMPTY, .state = EMPTY, .why = EMPTY, .node = EMPTY,      \
+                   ##__VA_ARGS__)
+#define CAT_OF(...) MESSAGE_OF(response__cat, .name = EMPTY, ##__VA_ARGS__)
+#define CLUSTER_STATUS_OF(...)                                                                            \
+        MESSAGE_OF(response__cluster_status, .cluster_id = EMPTY, .leader = EMPTY, .role = EMPTY,         \
+                   .notice = EMPTY, .secrets_notice = EMPTY, .ca_notice = EMPTY, .feature_notice = EMPTY, \
+                   ##__VA_ARGS__)
+#define QUEUE_OF(...) MESSAGE_OF(response__queue, .reason = EMPTY, ##__VA_ARGS__)
+#define POOL_ROW_OF(...) MESSAGE_OF(response__pool_row, .name = EMPTY, ##__VA_ARGS__)
+#define USAGE_OF(...) MESSAGE_OF(response__usage, .node = EMPTY, ##__VA_ARGS__)
+#define TOKEN_CREATE_OF(...) MESSAGE_OF(request__token_create, .name = EMPTY, .role = EMPTY, ##__VA_ARGS__)
+#define ROLLOUT_RECORD_OF(...) \
+        MESSAGE_OF(rollout_record, .name = EMPTY, .reason = EMPTY, .secret = EMPTY, ##__VA_ARGS__)
+#define HOST_RECORD_OF(...)                                                           \
+        MESSAGE_OF(host_record, .machine_id = EMPTY, .name = EMPTY, .address = EMPTY, \
+                   .address_name = EMPTY, ##__VA_ARGS__)
+#define QUEUE_RECORD_OF(...) MESSAGE_OF(queue_record, .reason = EMPTY, ##__VA_ARGS__)
+#define EVENTS_OF(...) MESSAGE_OF(request__events, .cursor = EMPTY, ##__VA_ARGS__)
+#define FILE_ASK_OF(...) MESSAGE_OF(to_voter__file_ask, .unit = EMPTY, ##__VA_ARGS__)
+#define STORE_OPENED_OF(...) MESSAGE_OF(to_voter__store_opened, .error = EMPTY, ##__VA_ARGS__)
+#define JOIN_OF(...) MESSAGE_OF(request__join, .peer_address = EMPTY, ##__VA_ARGS__)
+#define TOKEN_RECORD_OF(...) MESSAGE_OF(token_record, .id = EMPTY, .for_host = EMPTY, ##__VA_ARGS__)
+#define NODE_RECORD_OF(...) MESSAGE_OF(node_record, .manager = EMPTY, .mode_reason = EMPTY, ##__VA_ARGS__)
+#define COUNTER_OF(...) MESSAGE_OF(response__counter, .name = EMPTY, .help = EMPTY, ##__VA_ARGS__)
+#define NODE_REPORT_OF(...) MESSAGE_OF(node_report, .manager = EMPTY, .reason = EMPTY, ##__VA_ARGS__)
 #define NODE_ROW_OF(...)                                                                                    \
         MESSAGE_OF(response__node_row, .node = EMPTY, .address = EMPTY, .state = EMPTY, .role = EMPTY,      \
                    .host_id = EMPTY, .machine_id = EMPTY, .manager = EMPTY, .reason = EMPTY, .mode = EMPTY, \

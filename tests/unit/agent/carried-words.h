@@ -11,6 +11,7 @@
 #include "clock.h"
 #include "messages.h"
 #include "plan.h"
+#include "printed.h"
 
 enum { PIECE = 64 * 1024, LARGE = 2 * PIECE + 1000 };
 
@@ -95,9 +96,7 @@ static inline void await_ask(unsigned number) {
 // ---------------------------------------------------------------------------------------------- on the disk
 
 static inline bool is_there(const char *path) {
-        _cleanup_free_ char *full = str_printf("%s/%s", w.dir, path);
-
-        return access(full, F_OK) == 0;
+        return access(printed("%s/%s", w.dir, path), F_OK) == 0;
 }
 
 static inline bool store_has(const Carried *c) {

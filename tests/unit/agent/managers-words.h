@@ -123,30 +123,21 @@ static inline bool all_online(void) {
 }
 
 static inline void welcome_all(Argosy__UnitOrder **orders, size_t n, Argosy__Spec **specs, size_t n_specs) {
-        Argosy__ToHost m = ARGOSY__TO_HOST__INIT;
-        Argosy__ToHost__Welcome welcome = ARGOSY__TO_HOST__WELCOME__INIT;
         Argosy__NodeRecord records[MANY + 1], *pointers[MANY + 1];
 
         for (size_t i = 0; i <= n_others; i++) {
-                argosy__node_record__init(&records[i]);
-                records[i].node = i < n_others ? (uint32_t) (NODE_BASE + i) : NODE;
-                records[i].manager = i < n_others ? others[i].name : (char *) "system";
+                records[i] = (Argosy__NodeRecord)
+                        NODE_RECORD_OF(.node = i < n_others ? (uint32_t) (NODE_BASE + i) : NODE,
+                                       .manager = i < n_others ? others[i].name : (char *) "system");
                 pointers[i] = &records[i];
         }
-        welcome.seq = w.attach->attach->seq;
-        welcome.generation = w.generation;
-        welcome.term = w.term;
-        welcome.index = w.index++;
-        welcome.lease_ms = 60000;
-        welcome.beat_ms = 1000;
-        welcome.nodes = pointers;
-        welcome.n_nodes = n_others + 1;
-        welcome.orders = orders;
-        welcome.n_orders = n;
-        welcome.specs = specs;
-        welcome.n_specs = n_specs;
-        m.msg_case = ARGOSY__TO_HOST__MSG_WELCOME;
-        m.welcome = &welcome;
+        Argosy__ToHost__Welcome welcome =
+                MESSAGE_OF(to_host__welcome, .seq = w.attach->attach->seq, .generation = w.generation,
+                           .term = w.term, .index = w.index++, .lease_ms = 60000, .beat_ms = 1000,
+                           .nodes = pointers, .n_nodes = n_others + 1, .orders = orders, .n_orders = n,
+                           .specs = specs, .n_specs = n_specs);
+        Argosy__ToHost m =
+                MESSAGE_OF(to_host, .msg_case = ARGOSY__TO_HOST__MSG_WELCOME, .welcome = &welcome);
         agent_on_message(w.agent, &m);
 }
 

@@ -2,6 +2,7 @@
 //
 // Containers of others under the same name, and what is made beside a container.
 #include "podman-world.h"
+#include "printed.h"
 
 // podman has a container of that name, in that of its lists.
 static void have_container(const char *list_name, const char *container) {
@@ -12,9 +13,7 @@ static void have_container(const char *list_name, const char *container) {
 }
 
 static void make_folder(const char *name) {
-        _cleanup_free_ char *path = str_printf("%s/%s", w.dir, name);
-
-        assert_int_equal(mkdir(path, 0700), 0);
+        assert_int_equal(mkdir(printed("%s/%s", w.dir, name), 0700), 0);
 }
 
 // The lists are where podman has them.
@@ -96,9 +95,7 @@ static void what_was_stopped_with_another_is_looked_at_once_and_started(void **s
 }
 
 static void remove_file(const char *name) {
-        _cleanup_free_ char *path = str_printf("%s/%s", w.unit_dir, name);
-
-        assert_int_equal(unlink(path), 0);
+        assert_int_equal(unlink(printed("%s/%s", w.unit_dir, name)), 0);
 }
 
 static bool has_made(const char *name) {

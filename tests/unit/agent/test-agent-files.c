@@ -7,6 +7,7 @@
 #include "agent-private.h"
 #include "clock.h"
 #include "files-pace.h"
+#include "messages.h"
 
 // Ten units ordered one by one, as units of a big destroy end one by one: the first has its file at once,
 // the others share the directory's next change.
@@ -102,13 +103,9 @@ typedef struct Ask {
 } Ask;
 
 static void send_names(Ask *q, uint32_t node) {
-        argosy__to_host__call__init(&q->call);
-        q->call.id = ++q->id;
-        q->call.node = node;
-        q->call.names = &q->check;
-        argosy__to_host__init(&q->message);
-        q->message.msg_case = ARGOSY__TO_HOST__MSG_CALL;
-        q->message.call = &q->call;
+        q->call = (Argosy__ToHost__Call) CALL_OF(.id = ++q->id, .node = node, .names = &q->check);
+        q->message = (Argosy__ToHost) MESSAGE_OF(to_host, .msg_case = ARGOSY__TO_HOST__MSG_CALL,
+                                                 .call = &q->call);
         agent_on_message(w.agent, &q->message);
 }
 
@@ -116,9 +113,8 @@ static void ask_names(Ask *q, const char *const *names, size_t n, const char *co
         argosy__to_host__name_check__init(&q->check);
         for (size_t i = 0; i < n; i++) {
                 q->list[i] = &q->units[i];
-                argosy__to_host__name_check__unit__init(q->list[i]);
-                q->list[i]->name = (char *) names[i];
-                q->list[i]->content = content != NULL;
+                *q->list[i] = (Argosy__ToHost__NameCheck__Unit) MESSAGE_OF(
+                        to_host__name_check__unit, .name = (char *) names[i], .content = content != NULL);
         }
         q->contents[0] = (ProtobufCBinaryData){content ? strlen(content) : 0, (uint8_t *) content};
         q->check.units = q->list;

@@ -27,6 +27,8 @@
 #include "fileio.h"
 #include "messages.h"
 #include "plan.h"
+#include "printed.h"
+#include "random-numbers.h"
 
 enum {
         LIVES = 60,
@@ -77,17 +79,6 @@ static bool verbose, led;
 
 static const char *const file_names[FILES_MAX] = {"a.conf", "conf/b.conf", "conf/c.sh", "d"};
 static const char *const secret_names[SECRETS] = {"db", "key"};
-
-static unsigned dice(unsigned n) {
-        random_state = random_state * 1103515245u + 12345u;
-        return (random_state >> 16) % n;
-}
-
-#define story(...)                                    \
-        do {                                          \
-                if (verbose)                          \
-                        fprintf(stderr, __VA_ARGS__); \
-        } while (0)
 
 #define fail_life(format, ...) fail_msg("seed %u: " format, seed __VA_OPT__(, ) __VA_ARGS__)
 
@@ -179,9 +170,9 @@ static void add_secrets(unsigned unit, Order *o) {
 
                 if (!contents[unit][want->variant].secret[i])
                         continue;
-                argosy__order_secret__init(s);
-                s->id = s->name = (char *) secret_names[i];
-                s->version = want->version[i];
+                *s = (Argosy__OrderSecret) MESSAGE_OF(order_secret, .id = (char *) secret_names[i],
+                                                      .name = (char *) secret_names[i],
+                                                      .version = want->version[i]);
                 parcels.orders[unit][o->n_secrets++] = s;
                 argosy__secret_value__init(&parcels.value[n]);
                 snprintf(parcels.text[n], sizeof(parcels.text[n]), "%s %u", secret_names[i],
@@ -327,10 +318,8 @@ static size_t count_files(const char *path) {
         size_t n = 0;
 
         for (const struct dirent *e; d && (e = readdir(d));) {
-                _cleanup_free_ char *below = str_printf("%s/%s", path, e->d_name);
-
                 if (*e->d_name != '.')
-                        n += e->d_type == DT_DIR ? count_files(below) : 1;
+                        n += e->d_type == DT_DIR ? count_files(printed("%s/%s", path, e->d_name)) : 1;
         }
         if (d)
                 closedir(d);
@@ -402,9 +391,7 @@ static void assert_store(void) {
         if (d)
                 closedir(d);
         if (n_folders > 0 && verbose) {
-                _cleanup_free_ char *command = str_printf("find %s/units >&2", w.dir);
-
-                (void) !system(command);
+                (void) !system(printed("find %s/units >&2", w.dir));
         }
         if (n_folders > 0)
                 fail_life("%zu folders are nobody's", n_folders);
@@ -441,9 +428,7 @@ static void assert_secrets(void) {
                 }
         }
         if (verbose) {
-                _cleanup_free_ char *command = str_printf("find %s -type f >&2; echo -- >&2", links);
-
-                (void) !system(command);
+                (void) !system(printed("find %s -type f >&2; echo -- >&2", links));
         }
         if (count_files(links) != n_links)
                 fail_life("units have %zu secrets, and are to have %zu", count_files(links), n_links);
@@ -540,9 +525,7 @@ static void kill_argosyd(void) {
 }
 
 static void empty(const char *path) {
-        _cleanup_free_ char *command = str_printf("find %s -mindepth 1 -delete", path);
-
-        assert_int_equal(system(command), 0);
+        assert_int_equal(system(printed("find %s -mindepth 1 -delete", path)), 0);
 }
 
 // /run is empty, and nobody leads for a while.

@@ -7,6 +7,7 @@
 
 #include "agent-writer.h"
 #include "messages.h"
+#include "printed.h"
 
 static void a_name_of_the_user_s_own_is_refused(void **state) {
         Other *o = add_other(0);
@@ -49,17 +50,14 @@ static void a_drop_in_directory_that_is_a_link_is_not_followed(void **state) {
 
 static void a_directory_that_is_a_link_is_not_followed(void **state) {
         Other *o = add_other(0);
-        _cleanup_free_ char *systemd_dir = str_printf("%s/%s/systemd", w.dir, o->name);
-
-        assert_int_equal(symlink(w.foreign_dir, systemd_dir), 0);
+        assert_int_equal(symlink(w.foreign_dir, printed("%s/%s/systemd", w.dir, o->name)), 0);
         attach(o);
         loop_until(all_online());
         meet();
         order_everywhere("web.service", 5, web);
         loop_until(report_of("web.service") && *report_of("web.service")->error);
         assert_non_null(strstr(report_of("web.service")->error, "cannot write its file"));
-        _cleanup_free_ char *trap = str_printf("%s/user", w.foreign_dir);
-        assert_int_not_equal(access(trap, F_OK), 0);
+        assert_int_not_equal(access(printed("%s/user", w.foreign_dir), F_OK), 0);
 }
 
 // What else its owner has, before the directory that we write to.
@@ -226,9 +224,8 @@ static void ask_names(const char *const *names, size_t n, const char *content) {
         argosy__to_host__init(&q.message);
         for (size_t i = 0; i < n; i++) {
                 q.list[i] = &q.units[i];
-                argosy__to_host__name_check__unit__init(q.list[i]);
-                q.list[i]->name = (char *) names[i];
-                q.list[i]->content = content != NULL;
+                *q.list[i] = (Argosy__ToHost__NameCheck__Unit) MESSAGE_OF(
+                        to_host__name_check__unit, .name = (char *) names[i], .content = content != NULL);
         }
         q.content = (ProtobufCBinaryData){content ? strlen(content) : 0, (uint8_t *) content};
         q.check.units = q.list;

@@ -6,14 +6,15 @@
 #include "helper-frame.h"
 #include "managers-words.h"
 #include "messages.h"
+#include "printed.h"
 
 enum { UNITS = 12 };
 
 // ---- the helper: DIR MODE MANAGER LEADER BORN
 
 static void note_start(const char *dir) {
-        _cleanup_free_ char *path = str_printf("%s/started", dir);
-        _cleanup_(closep) int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+        _cleanup_(closep) int fd =
+                open(printed("%s/started", dir), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 
         if (fd < 0 || write(fd, "x", 1) != 1)
                 _exit(EXIT_FAILURE);
@@ -125,9 +126,7 @@ static void one_helper_reads_for_all_units_of_a_request(void **state) {
 
 // A helper that does not answer costs its whole patience: once, not for each unit.
 static void one_that_fails_has_failed_for_all_of_them(void **state) {
-        _cleanup_free_ char *path = str_printf("%s/broken", w.dir);
-
-        assert_int_equal(file_replace(AT_FDCWD, path, "", 0, 0644, 0), 0);
+        assert_int_equal(file_replace(AT_FDCWD, printed("%s/broken", w.dir), "", 0, 0644, 0), 0);
         add_container();
         ask_about_all();
         assert_non_null(strstr(line, "cannot be read"));

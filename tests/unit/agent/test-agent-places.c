@@ -13,6 +13,7 @@
 #include "agent-barred.h"
 #include "agent-places.h"
 #include "disk-room.h"
+#include "printed.h"
 
 // The place that it is bound over, of a host whose argosyd is no more than another user there.
 #define PLACE "/srv/argosy-test/place"
@@ -314,9 +315,7 @@ static void with_too_many_dead_ones_nothing_is_looked_at(void **state) {
 
         meet_leader(NULL, 0);
         for (unsigned i = 0; i < 3; i++) {
-                _cleanup_free_ char *place = str_printf(DEAD "%u", i);
-
-                many[i] = bound_over(units[i], place);
+                many[i] = bound_over(units[i], printed(DEAD "%u", i));
                 one_mount_for_each = true;
                 order(&many[i], 5 + i);
                 loop_until(n_stuck == i + 1);

@@ -4,6 +4,7 @@
 #include "agent-world.h"
 
 #include "agent-private.h"
+#include "printed.h"
 
 #define DB "[Service]\nExecStart=/bin/db\n"
 #define NEW_DB "[Service]\nExecStart=/bin/new-db\n"
@@ -22,8 +23,7 @@ static bool is_up(const char *name) {
 
 // A unit that systemd has and argosy knows nothing of.
 static void start_foreign(const char *name, const char *content) {
-        _cleanup_free_ char *path = str_printf("%s/%s", w.unit_dir, name);
-        FILE *f = fopen(path, "we");
+        FILE *f = fopen(printed("%s/%s", w.unit_dir, name), "we");
 
         assert_non_null(f);
         fputs(content, f);

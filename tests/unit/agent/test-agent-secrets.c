@@ -21,14 +21,12 @@ typedef struct Given {
 } Given;
 
 static void give(Given *g, uint64_t version, Order order) {
-        argosy__order_secret__init(&g->secret);
-        g->secret.id = g->secret.name = (char *) "db";
-        g->secret.version = version;
+        g->secret = (Argosy__OrderSecret) MESSAGE_OF(order_secret, .id = (char *) "db",
+                                                     .name = (char *) "db", .version = version);
         g->secrets[0] = &g->secret;
-        argosy__secret_value__init(&g->value);
-        g->value.name = (char *) "db";
-        g->value.version = version;
-        g->value.value = (ProtobufCBinaryData){1, (uint8_t *) "0123456789" + version};
+        g->value = (Argosy__SecretValue) MESSAGE_OF(
+                secret_value, .name = (char *) "db", .version = version,
+                .value = (ProtobufCBinaryData){1, (uint8_t *) "0123456789" + version});
         g->values[0] = &g->value;
         w.secret_values = g->values;
         w.n_secret_values = 1;

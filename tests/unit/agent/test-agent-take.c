@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 
 #include "ledger.h"
+#include "printed.h"
 #include "process-name.h"
 #include "unit-dir.h"
 
@@ -85,9 +86,8 @@ static int tear_down(void **state) {
 }
 
 static void put_file(const char *dir, const char *name, const char *content) {
-        _cleanup_free_ char *path = str_printf("%s/%s", dir, name);
-
-        assert_int_equal(file_replace(AT_FDCWD, path, content, strlen(content), 0644, 0), 0);
+        assert_int_equal(
+                file_replace(AT_FDCWD, printed("%s/%s", dir, name), content, strlen(content), 0644, 0), 0);
 }
 
 static void put_link(const char *name, const char *of) {

@@ -9,6 +9,7 @@
 #include "agent-private.h"
 #include "fake-pid1.h"
 #include "messages.h"
+#include "printed.h"
 
 static FakePid1 *pid1;
 static char *root;
@@ -102,7 +103,7 @@ static void write_file(const char *path, const char *text) {
 
 // A control group below the root with this CPU time and a thread.
 static void record(const char *path, unsigned cpu_us) {
-        char step[512], text[64];
+        char step[512];
         int n;
 
         for (const char *p = path; p; p = strchr(p + 1, '/')) {
@@ -113,8 +114,7 @@ static void record(const char *path, unsigned cpu_us) {
                 assert_true(mkdir(step, 0755) == 0 || errno == EEXIST);
         }
         snprintf(step, sizeof(step), "%s/%s/cpu.stat", root, path);
-        snprintf(text, sizeof(text), "usage_usec %u\n", cpu_us);
-        write_file(step, text);
+        write_file(step, printed("usage_usec %u\n", cpu_us));
         snprintf(step, sizeof(step), "%s/%s/cgroup.threads", root, path);
         write_file(step, "1\n");
 }
@@ -238,11 +238,8 @@ static void units_may_go_during_a_reading(void **state) {
 
         meet_leader(NULL, 0);
         for (int i = 0; i < N; i++) {
-                char path[64];
-
                 snprintf(names[i], sizeof(names[i]), "u%i.service", i);
-                snprintf(path, sizeof(path), "told/%s", names[i]);
-                record(path, 7);
+                record(printed("told/%s", names[i]), 7);
                 orders[i] = (Order){.name = names[i], .content = web, .revision = 5, .start = 5};
         }
         send_orders(orders, N);

@@ -2,6 +2,7 @@
 //
 // Files of units on the disk: each content once, gone with the last that has it, and a folder is the old one
 // or the new one.
+#include "printed.h"
 #include "test.h"
 
 #include <errno.h>
@@ -32,8 +33,7 @@ FIXTURE(setup) {
 }
 
 static int teardown(void **state) {
-        _cleanup_free_ char *command = str_printf("rm -rf %s", g.dir);
-        int r = system(command);
+        int r = system(printed("rm -rf %s", g.dir));
 
         return r;
 }
@@ -62,15 +62,11 @@ static CarriedFiles files(const char *const *names) {
 #define FILES(...) files((const char *const[]){__VA_ARGS__, NULL})
 
 static void touch(const char *path) {
-        _cleanup_free_ char *full = str_printf("%s/%s", g.dir, path);
-
-        assert_int_equal(file_replace(AT_FDCWD, full, "", 0, 0444, 0), 0);
+        assert_int_equal(file_replace(AT_FDCWD, printed("%s/%s", g.dir, path), "", 0, 0444, 0), 0);
 }
 
 static bool look(const char *path, struct stat *ret) {
-        _cleanup_free_ char *full = str_printf("%s/%s", g.dir, path);
-
-        return lstat(full, ret) == 0;
+        return lstat(printed("%s/%s", g.dir, path), ret) == 0;
 }
 
 static void assert_is(const char *path, mode_t mode) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include "printed.h"
 #include "test.h"
 
 #include "slices.h"
@@ -18,12 +19,11 @@ static void few_units_need_no_slices(void **state) {
 
 static void slices_are_filled_one_after_the_other(void **state) {
         Slices s = {.n_plain = SLICES_FROM};
-        char slice[LEDGER_SLICE_SIZE], expected[LEDGER_SLICE_SIZE];
+        char slice[LEDGER_SLICE_SIZE];
 
         for (int i = 0; i < 12 * SLICES_FILL; i++) {
                 slices_choose(&s, slice);
-                snprintf(expected, sizeof(expected), "argosy-%02i.slice", i / SLICES_FILL);
-                assert_string_equal(slice, expected);
+                assert_string_equal(slice, printed("argosy-%02i.slice", i / SLICES_FILL));
                 slices_add(&s, slice);
         }
         // What becomes free is used again first.

@@ -10,6 +10,7 @@
 
 #include "macro.h"
 #include "paged-table.h"
+#include "random-numbers.h"
 
 enum { ROUNDS = 300, CHANGES = 60, NUMBERS = 9000, SCANS = 20 };
 
@@ -33,12 +34,6 @@ typedef struct Fixture {
 } Fixture;
 
 static Fixture f;
-
-static uint64_t next(uint64_t *seed) { // xorshift64
-        *seed ^= *seed << 13;
-        *seed ^= *seed >> 7;
-        return *seed ^= *seed << 17;
-}
 
 static Record make(uint64_t value) {
         Record r = {.value = malloc(sizeof(*r.value)), .same = value};
@@ -109,11 +104,11 @@ static void assert_same(const PagedView *v, const uint64_t values[NUMBERS]) {
 }
 
 static void change(uint64_t *seed, uint64_t value) {
-        uint32_t number = (uint32_t) (next(seed) % NUMBERS);
+        uint32_t number = (uint32_t) (xorshift64(seed) % NUMBERS);
 
         if (!f.values[number] && f.n_used < NUMBERS)
                 add(value);
-        else if (next(seed) % 3)
+        else if (xorshift64(seed) % 3)
                 set(number, value);
         else
                 take_out(number);
@@ -139,15 +134,15 @@ static void every_view_stays_as_it_was(void **state) {
         for (size_t i = 0; i < 6000; i++)
                 add(++value);
         for (size_t round = 0; round < ROUNDS; round++) {
-                Snapshot *s = &f.snapshots[next(&seed) % SNAPSHOTS_MAX];
+                Snapshot *s = &f.snapshots[xorshift64(&seed) % SNAPSHOTS_MAX];
 
                 if (s->alive)
                         snapshot_end(s);
                 else
                         snapshot_take(s);
-                for (size_t i = next(&seed) % CHANGES; i > 0; i--)
+                for (size_t i = xorshift64(&seed) % CHANGES; i > 0; i--)
                         change(&seed, ++value);
-                (void) snapshot_clock_reclaim(&f.clock, next(&seed) % CHANGES);
+                (void) snapshot_clock_reclaim(&f.clock, xorshift64(&seed) % CHANGES);
         }
         for (size_t i = 0; i < SNAPSHOTS_MAX; i++)
                 if (f.snapshots[i].alive)

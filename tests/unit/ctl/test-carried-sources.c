@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // What a unit file names is read from its folder, and nothing else is, whoever has made that folder.
+#include "printed.h"
 #include "test.h"
 
 #include <errno.h>
@@ -72,8 +73,7 @@ FIXTURE(setup) {
 }
 
 static int teardown(void **state) {
-        _cleanup_free_ char *command = str_printf("rm -rf %s", g.dir);
-        int r = system(command);
+        int r = system(printed("rm -rf %s", g.dir));
 
         close(g.fd);
         return r;
@@ -173,9 +173,7 @@ static void a_name_has_a_limit_and_a_unit_one_for_its_files(void **state) {
 
         assert_int_equal(mkdirat(g.fd, "many", 0755), 0);
         for (unsigned i = 0; i < CARRIED_FILES_MAX; i++) {
-                _cleanup_free_ char *path = str_printf("many/%u", i);
-
-                put(path, "");
+                put(printed("many/%u", i), "");
         }
         assert_refused("many x.sh", "dir/x.sh is one file more than the 256 that a unit may have");
         memset(name, 'n', sizeof(name) - 1);

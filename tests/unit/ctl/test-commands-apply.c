@@ -10,6 +10,7 @@
 #include "fileio.h"
 #include "hash.h"
 #include "messages.h"
+#include "printed.h"
 #include "str.h"
 
 #define SLEEPER "[Service]\nExecStart=/bin/sleep 9\n"
@@ -21,9 +22,8 @@ enum { PRINT = 77, REVISION = 42 };
 static char dir[32];
 
 static void put(const char *name, const char *text) {
-        _cleanup_free_ char *path = str_printf("%s/%s", dir, name);
-
-        assert_int_equal(file_replace(AT_FDCWD, path, text, strlen(text), 0600, 0), 0);
+        assert_int_equal(file_replace(AT_FDCWD, printed("%s/%s", dir, name), text, strlen(text), 0600, 0),
+                         0);
 }
 
 FIXTURE(setup) {
@@ -42,9 +42,7 @@ FIXTURE(teardown) {
 }
 
 static Outcome run_here(FakeScript script, const char *before, const char *behind) {
-        _cleanup_free_ char *line = str_printf("%s %s %s", before, dir, behind);
-
-        return run(script, line);
+        return run(script, printed("%s %s %s", before, dir, behind));
 }
 
 // ---- what the daemon says
@@ -66,12 +64,10 @@ static void reply_plan(FakeDaemon *d, Argosy__Response__ApplyRow *row, uint32_t 
 }
 
 static Argosy__Response__ApplyRow new_row(void) {
-        Argosy__Response__ApplyRow row = ARGOSY__RESPONSE__APPLY_ROW__INIT;
+        Argosy__Response__ApplyRow row =
+                APPLY_ROW_OF(.unit = (char *) "a.service", .made = true, .need = true,
+                             .rev_after = (char *) ONE, .desired_after = (char *) "launched");
 
-        row.unit = (char *) "a.service";
-        row.made = row.need = true;
-        row.rev_after = (char *) ONE;
-        row.desired_after = (char *) "launched";
         return row;
 }
 
@@ -154,7 +150,6 @@ static void reply_sharers(FakeDaemon *d, Argosy__Response__ApplyRow *row) {
 static void plans_another_network(FakeDaemon *d) {
         const char former[] = BOX "\n# front.network\n" NETWORK("10.9.1.0/24");
         Argosy__Response__ApplyRow row = new_row();
-        Argosy__Response__Cat cat = ARGOSY__RESPONSE__CAT__INIT;
 
         row.unit = (char *) "box.service";
         row.made = false;
@@ -167,7 +162,8 @@ static void plans_another_network(FakeDaemon *d) {
         done(q);
         reply_sharers(d, &row);
         done(fake_read(d));
-        cat.content = (ProtobufCBinaryData){strlen(former), (uint8_t *) former};
+        Argosy__Response__Cat cat =
+                CAT_OF(.content = (ProtobufCBinaryData){strlen(former), (uint8_t *) former});
         fake_reply_last(d, A_RESPONSE(CAT, cat, &cat, .final = true));
 }
 
@@ -208,17 +204,12 @@ static void nothing_to_do_is_said_or_an_empty_list(void **state) {
 
 // A unit that is as the folder says, and is not as it is to be.
 static void reply_seen(FakeDaemon *d, const char *state, bool starts, bool adopted) {
-        Argosy__Response__ApplyRow row = ARGOSY__RESPONSE__APPLY_ROW__INIT;
+        Argosy__Response__ApplyRow row =
+                APPLY_ROW_OF(.unit = (char *) "a.service", .rev = (char *) ONE, .rev_after = (char *) ONE,
+                             .desired = (char *) "launched", .desired_after = (char *) "launched",
+                             .set = (char *) "shop", .state = (char *) state, .node = (char *) "n1",
+                             .starts = starts, .adopted = adopted, .wrong = true);
 
-        row.unit = (char *) "a.service";
-        row.rev = row.rev_after = (char *) ONE;
-        row.desired = row.desired_after = (char *) "launched";
-        row.set = (char *) "shop";
-        row.state = (char *) state;
-        row.node = (char *) "n1";
-        row.starts = starts;
-        row.adopted = adopted;
-        row.wrong = true;
         reply_plan(d, &row, 1, "");
 }
 
@@ -389,7 +380,6 @@ static void set_hex(char hex[HASH_HEX_SIZE]) {
 }
 
 static void tells_set(FakeDaemon *d) {
-        Argosy__Response__ApplyRow row = ARGOSY__RESPONSE__APPLY_ROW__INIT;
         char hex[HASH_HEX_SIZE];
 
         set_hex(hex);
@@ -397,10 +387,8 @@ static void tells_set(FakeDaemon *d) {
         Argosy__Request *q = read_apply(d, true);
         assert(q->apply->prune && q->apply->n_units == 0);
         done(q);
-        row.unit = (char *) "a.service";
-        row.removed = true;
-        row.rev = hex;
-        row.desired = (char *) "loaded";
+        Argosy__Response__ApplyRow row = APPLY_ROW_OF(.unit = (char *) "a.service", .removed = true,
+                                                      .rev = hex, .desired = (char *) "loaded");
         reply_plan(d, &row, 0, "there are no units in the folder");
 }
 
@@ -433,14 +421,12 @@ static void tells_other_content(FakeDaemon *d) {
 static void an_export_fetches_what_it_does_not_have(void **state) {
         _cleanup_outcome_ Outcome first = run_here(tells_all, "export", "--set=shop"),
                                   second = run_here(tells_no_content, "export", "");
-        char path[64];
         _cleanup_buf_ Buf text = {};
 
         assert_int_equal(first.code + second.code, 0);
         assert_non_null(strstr(first.out, " has the set shop: 1 unit, 1 file written, 0 removed.\n"));
         assert_non_null(strstr(second.out, " is as the set shop: 1 unit, nothing to do.\n"));
-        snprintf(path, sizeof(path), "%s/argosy.set", dir);
-        assert_int_equal(file_read(AT_FDCWD, path, 1000, &text), 0);
+        assert_int_equal(file_read(AT_FDCWD, printed("%s/argosy.set", dir), 1000, &text), 0);
         assert_int_equal(buf_append(&text, "", 1), 0);
         assert_string_equal((const char *) text.data,
                             "# argosyctl export of the set shop\nset shop\nloaded a.service\n");

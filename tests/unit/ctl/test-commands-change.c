@@ -402,9 +402,8 @@ static void read_and_answer_many(FakeDaemon *d, size_t n, const char *last) {
         assert(units && pointers);
         assert(q->change->n_names == n && streq(q->change->names[n - 1], last));
         for (size_t i = 0; i < n; i++) {
-                argosy__response__unit_result__init(&units[i]);
-                units[i].name = q->change->names[i];
-                units[i].revision = 1;
+                units[i] = (Argosy__Response__UnitResult) UNIT_RESULT_OF(.name = q->change->names[i],
+                                                                         .revision = 1);
                 pointers[i] = &units[i];
         }
         change.units = pointers;

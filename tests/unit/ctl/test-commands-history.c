@@ -2,6 +2,7 @@
 //
 // history, cat --at, list-unit-files --at: which questions they ask, and what they make of the answers.
 #include "history-words.h"
+#include "messages.h"
 
 // ---- history
 
@@ -34,9 +35,8 @@ static Argosy__Response__Parts *some_parts(void) {
 
         argosy__response__parts__init(&parts);
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
-                argosy__response__part_row__init(&rows[i]);
-                rows[i].part = (char *) names[i];
-                rows[i].change = (char *) words[i];
+                rows[i] = (Argosy__Response__PartRow) MESSAGE_OF(
+                        response__part_row, .part = (char *) names[i], .change = (char *) words[i]);
                 pointers[i] = &rows[i];
         }
         parts.rows = pointers;

@@ -460,9 +460,8 @@ static void shows_ended(FakeDaemon *d, const char *state, const char *verb, bool
 
         assert(q->what_case == ARGOSY__REQUEST__WHAT_LIST_JOBS && q->list_jobs->number == 9);
         for (size_t i = 0; i < 4; i++) {
-                argosy__response__job_unit_row__init(&units[i]);
-                units[i].unit = (char *) names[i];
-                units[i].end = (char *) how[i];
+                units[i] = (Argosy__Response__JobUnitRow) JOB_UNIT_ROW_OF(.unit = (char *) names[i],
+                                                                          .end = (char *) how[i]);
         }
         job.state = (char *) state;
         job.verb = (char *) verb;
@@ -504,8 +503,7 @@ static void shows_more_than_named(FakeDaemon *d, size_t n_units, uint32_t failed
 
         done(fake_take(d));
         for (size_t i = 0; i < n_units; i++) {
-                argosy__response__job_unit_row__init(&units[i]);
-                units[i].unit = (char *) names[i];
+                units[i] = (Argosy__Response__JobUnitRow) JOB_UNIT_ROW_OF(.unit = (char *) names[i]);
         }
         units[0].end = (char *) "failed";
         job.state = (char *) "failed";

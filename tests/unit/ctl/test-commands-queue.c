@@ -5,6 +5,7 @@
 
 #include "command-words.h"
 #include "messages.h"
+#include "printed.h"
 
 static void reply_held(FakeDaemon *d, uint64_t job) {
         fake_reply(d, A_RESPONSE_WITH(.final = true, .held = true, .job = job,
@@ -408,8 +409,7 @@ static void what_is_no_size_is_not_sent(void **state) {
         static const char *const sizes[] = {"64", "64K", "0M", "M", "much"};
 
         for (size_t i = 0; i < ELEMENTSOF(sizes); i++) {
-                _cleanup_free_ char *line = str_printf("history limit %s", sizes[i]);
-                _cleanup_outcome_ Outcome o = run_at("/nowhere", line);
+                _cleanup_outcome_ Outcome o = run_at("/nowhere", printed("history limit %s", sizes[i]));
 
                 assert_int_equal(o.code, 2);
                 assert_non_null(strstr(o.err, "is no size, such as 64M"));

@@ -276,11 +276,9 @@ static void a_question_is_asked_again_after_a_restart(void **state) {
 }
 
 static void cats(FakeDaemon *d) {
-        Argosy__Response__Cat cat = ARGOSY__RESPONSE__CAT__INIT;
-
         done(fake_take(d));
-        cat.content.data = (uint8_t *) "[Unit]\r\n\x01\xff";
-        cat.content.len = 10;
+        Argosy__Response__Cat cat =
+                CAT_OF(.content.data = (uint8_t *) "[Unit]\r\n\x01\xff", .content.len = 10);
         fake_reply(d, A_RESPONSE(CAT, cat, &cat));
         reply_error(d, ENOENT, "b.service: no such unit", false);
 }
@@ -295,10 +293,10 @@ static void cat_changes_no_byte(void **state) {
 
 static void cats_commands(FakeDaemon *d) {
         static const char content[] = "[Unit]\r\n\t# a\x1b[2J\0b\n# c";
-        Argosy__Response__Cat cat = ARGOSY__RESPONSE__CAT__INIT;
 
         done(fake_take(d));
-        cat.content = (ProtobufCBinaryData){sizeof(content) - 1, (uint8_t *) content};
+        Argosy__Response__Cat cat =
+                CAT_OF(.content = (ProtobufCBinaryData){sizeof(content) - 1, (uint8_t *) content});
         fake_reply_last(d, A_RESPONSE(CAT, cat, &cat, .final = true));
 }
 
@@ -528,14 +526,13 @@ static void counters_of_states_and_times(FakeDaemon *d) {
 
         done(fake_take(d));
         for (size_t i = 0; i < 4; i++) {
-                argosy__response__counter__init(&rows[i]);
-                rows[i].name = (char *) (i < 3 ? "jobs" : "nodes");
-                rows[i].value = values[i];
-                rows[i].labels = label_pointers[i];
+                rows[i] = (Argosy__Response__Counter) COUNTER_OF(.name = (char *) (i < 3 ? "jobs" : "nodes"),
+                                                                 .value = values[i],
+                                                                 .labels = label_pointers[i]);
                 for (size_t k = 0; k < 2 && words[i][k]; k++) {
-                        argosy__label__init(&labels[i][k]);
-                        labels[i][k].key = (char *) (k == 0 && i < 3 ? "verb" : "state");
-                        labels[i][k].value = (char *) words[i][k];
+                        labels[i][k] = (Argosy__Label) MESSAGE_OF(
+                                label, .key = (char *) (k == 0 && i < 3 ? "verb" : "state"),
+                                .value = (char *) words[i][k]);
                         label_pointers[i][rows[i].n_labels++] = &labels[i][k];
                 }
         }

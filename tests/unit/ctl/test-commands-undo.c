@@ -2,6 +2,7 @@
 //
 // undo and history forget: what they ask, and what they make of the answers.
 #include "history-words.h"
+#include "messages.h"
 
 // ---- forget
 
@@ -125,9 +126,9 @@ static void plans(FakeDaemon *d) {
         assert(q->undo->preview && q->undo->only_untouched);
         results[0].name = (char *) "a.service";
         results[0].message = (char *) "is to be launched again";
-        argosy__response__unit_result__init(&results[1]);
-        results[1].name = (char *) "n1";
-        results[1].message = (char *) "is cordoned (\033[2Jdisks\u202e) again";
+        results[1] = (Argosy__Response__UnitResult)
+                UNIT_RESULT_OF(.name = (char *) "n1",
+                               .message = (char *) "is cordoned (\033[2Jdisks\u202e) again");
         reply_results(d, results, 2);
 }
 

@@ -13,14 +13,14 @@
 #include "fileio.h"
 #include "json.h"
 #include "messages.h"
+#include "printed.h"
 #include "str.h"
 
 static char dir[32];
 
 static void put(const char *name, const char *text) {
-        _cleanup_free_ char *path = str_printf("%s/%s", dir, name);
-
-        assert_int_equal(file_replace(AT_FDCWD, path, text, strlen(text), 0600, 0), 0);
+        assert_int_equal(file_replace(AT_FDCWD, printed("%s/%s", dir, name), text, strlen(text), 0600, 0),
+                         0);
 }
 
 FIXTURE(setup) {
@@ -34,9 +34,7 @@ FIXTURE(teardown) {
 }
 
 static Outcome verify(const char *before, const char *name) {
-        _cleanup_free_ char *line = str_printf("verify %s %s/%s", before, dir, name);
-
-        return run_at("/nowhere", line);
+        return run_at("/nowhere", printed("verify %s %s/%s", before, dir, name));
 }
 
 static bool has_analyze(void) {
@@ -199,11 +197,8 @@ static void none_may(FakeDaemon *d) {
 }
 
 static Outcome ask_nodes(FakeScript script, const char *options) {
-        char line[128];
-
         put("a.service", "[Service]\nExecStart=/bin/true\n");
-        snprintf(line, sizeof(line), "verify %s %s/a.service", options, dir);
-        return run(script, line);
+        return run(script, printed("verify %s %s/a.service", options, dir));
 }
 
 static void nodes_that_differ_are_named(void **state) {
@@ -234,18 +229,15 @@ static void one_secret_is_there(FakeDaemon *d) {
 // Of a template each instance may name another one.
 static void a_secret_that_is_not_there_is_a_warning(void **state) {
         _cleanup_outcome_ Outcome o = {}, template = {};
-        char line[128];
 
         put("a.service", "[Service]\nExecStart=/bin/true\n[X-Argosy]\nSecret=there\nSecret=gone:key\n");
-        snprintf(line, sizeof(line), "verify %s/a.service", dir);
-        o = run(one_secret_is_there, line);
+        o = run(one_secret_is_there, printed("verify %s/a.service", dir));
         assert_int_equal(o.code, EXIT_WARNINGS);
         expect_line(o.out, "a.service:5: warning: Secret=gone: there is no such secret; `argosyctl secret "
                            "set gone` makes it");
         assert_null(strstr(o.out, "Secret=there"));
         put("a@.service", "[Service]\nExecStart=/bin/true\n[X-Argosy]\nSecret=key-%i\n");
-        snprintf(line, sizeof(line), "verify %s/a@.service", dir);
-        template = run(one_secret_is_there, line);
+        template = run(one_secret_is_there, printed("verify %s/a@.service", dir));
         assert_int_equal(template.code, EXIT_OK);
 }
 
@@ -271,18 +263,15 @@ static void take_submit(FakeDaemon *d) {
 
 static void submit_prints_the_same_as_warnings(void **state) {
         _cleanup_outcome_ Outcome o = {}, quiet = {};
-        char line[128];
 
         if (!has_analyze())
                 skip();
         put("a.service", "[Service]\nExecStart=/bin/true\nRestat=always\n");
-        snprintf(line, sizeof(line), "submit %s/a.service", dir);
-        o = run(take_submit, line);
+        o = run(take_submit, printed("submit %s/a.service", dir));
         assert_int_equal(o.code, EXIT_OK);
         assert_non_null(strstr(o.err, "Warning: "));
         expect_line(o.err, "a.service:3: Unknown key 'Restat' in section [Service], ignoring");
-        snprintf(line, sizeof(line), "submit --quiet %s/a.service", dir);
-        quiet = run(take_submit, line);
+        quiet = run(take_submit, printed("submit --quiet %s/a.service", dir));
         assert_string_equal(quiet.err, "");
 }
 

@@ -8,6 +8,7 @@
 #include "command-words.h"
 #include "event-cursor.h"
 #include "messages.h"
+#include "printed.h"
 #include "tmpdir.h"
 
 #define AT_US UINT64_C(1795000000000000)
@@ -192,9 +193,8 @@ static char *read_text(const char *dir, const char *name) {
 }
 
 static void make_program(const char *dir, const char *script) {
-        _cleanup_free_ char *path = str_printf("%s/hook", dir);
-
-        assert_int_equal(file_replace(AT_FDCWD, path, script, strlen(script), 0755, 0), 0);
+        assert_int_equal(file_replace(AT_FDCWD, printed("%s/hook", dir), script, strlen(script), 0755, 0),
+                         0);
 }
 
 static void tells_two(FakeDaemon *d) {
@@ -212,12 +212,10 @@ static void a_program_is_run_for_each_and_has_it_all(void **state) {
         const char *dir = *state;
         _cleanup_free_ char *line =
                 str_printf("watch --since=%s --exec=%s/hook --cursor-file=%s/cursor", at(10), dir, dir);
-        _cleanup_free_ char *script = str_printf(
-                "#!/bin/sh\necho $ARGOSY_EVENT_KIND $ARGOSY_EVENT_UNIT $ARGOSY_EVENT_ACTIVE >> %s/out\n"
-                "cat >> %s/json\n",
-                dir, dir);
-
-        make_program(dir, script);
+        make_program(dir, printed("#!/bin/sh\necho $ARGOSY_EVENT_KIND $ARGOSY_EVENT_UNIT "
+                                  "$ARGOSY_EVENT_ACTIVE >> %s/out\n"
+                                  "cat >> %s/json\n",
+                                  dir, dir));
         {
                 _cleanup_outcome_ Outcome o = run(tells_two, line);
                 _cleanup_free_ char *out = read_text(dir, "out"), *json = read_text(dir, "json"),
@@ -267,17 +265,13 @@ static void a_program_that_fails_ends_it_and_is_given_that_event_again(void **st
 static void nobody_asks(FakeDaemon *d) {}
 
 static bool exists(const char *dir, const char *name) {
-        _cleanup_free_ char *path = str_printf("%s/%s", dir, name);
-
-        return access(path, F_OK) == 0;
+        return access(printed("%s/%s", dir, name), F_OK) == 0;
 }
 
 static void a_cursor_that_cannot_be_kept_is_known_before_a_program_is_run(void **state) {
         const char *dir = *state;
         static const char *const places[] = {"0", "@12", NULL};
-        _cleanup_free_ char *script = str_printf("#!/bin/sh\ntouch %s/ran\n", dir);
-
-        make_program(dir, script);
+        make_program(dir, printed("#!/bin/sh\ntouch %s/ran\n", dir));
         for (size_t i = 0; i < ELEMENTSOF(places); i++) {
                 _cleanup_free_ char *line =
                         str_printf("watch --since=%s --exec=%s/hook --cursor-file=%s/none/cursor",

@@ -5,6 +5,7 @@
 #include "test.h"
 
 #include "diff.h"
+#include "random-numbers.h"
 
 static const TextStyle plain = {};
 
@@ -65,24 +66,18 @@ static void a_terminal_gets_colours_and_no_commands(void **state) {
 
 // ------------------------------------------------------------------------------------------------ at random
 
-static uint64_t next(uint64_t *seed) { // xorshift64
-        *seed ^= *seed << 13;
-        *seed ^= *seed >> 7;
-        return *seed ^= *seed << 17;
-}
-
 enum { TEXT_MAX = 200, RESULT_MAX = 4096 };
 
 static void random_text(uint64_t *seed, char *ret) {
-        size_t n = next(seed) % 40;
+        size_t n = xorshift64(seed) % 40;
 
         *ret = 0;
         for (size_t i = 0; i < n; i++) {
-                char line[] = {(char) ('a' + next(seed) % 4), '\n', 0};
+                char line[] = {(char) ('a' + xorshift64(seed) % 4), '\n', 0};
 
                 strcat(ret, line);
         }
-        if (n > 0 && next(seed) % 4 == 0)
+        if (n > 0 && xorshift64(seed) % 4 == 0)
                 ret[strlen(ret) - 1] = 0;
 }
 

@@ -26,25 +26,17 @@ FIXTURE(teardown) {
 
 static int take(const char *node, const Unit *units, size_t n, bool last) {
         Argosy__Response__UsageRow rows[ROWS_MAX], *pointers[ROWS_MAX];
-        Argosy__Response__Usage usage = ARGOSY__RESPONSE__USAGE__INIT;
 
         for (size_t i = 0; i < n; i++) {
-                argosy__response__usage_row__init(&rows[i]);
-                rows[i].unit = (char *) units[i].name;
-                rows[i].known = units[i].known;
-                rows[i].run = units[i].run;
-                rows[i].at_us = units[i].at_us;
-                rows[i].cpu_us = units[i].cpu_us;
-                rows[i].tasks = units[i].tasks;
-                rows[i].memory = units[i].memory;
-                rows[i].io_read = units[i].io_read;
-                rows[i].io_write = units[i].io_write;
+                rows[i] = (Argosy__Response__UsageRow) MESSAGE_OF(
+                        response__usage_row, .unit = (char *) units[i].name, .known = units[i].known,
+                        .run = units[i].run, .at_us = units[i].at_us, .cpu_us = units[i].cpu_us,
+                        .tasks = units[i].tasks, .memory = units[i].memory, .io_read = units[i].io_read,
+                        .io_write = units[i].io_write);
                 pointers[i] = &rows[i];
         }
-        usage.node = (char *) node;
-        usage.rows = pointers;
-        usage.n_rows = n;
-        usage.last = last;
+        Argosy__Response__Usage usage = MESSAGE_OF(response__usage, .node = (char *) node, .rows = pointers,
+                                                   .n_rows = n, .last = last);
         return top_view_take(&view, &usage, now_us);
 }
 

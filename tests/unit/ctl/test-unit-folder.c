@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "printed.h"
 #include "test.h"
 
 #include "fileio.h"
@@ -330,11 +331,8 @@ static void a_folder_that_is_none_is_said(void **state) {
 }
 
 static void there_is_an_end_to_files(void **state) {
-        char name[32];
-
         for (int i = 0; i <= SET_FILE_UNITS_MAX; i++) {
-                snprintf(name, sizeof(name), "u%d.service", i);
-                put(name, SLEEPER);
+                put(printed("u%d.service", i), SLEEPER);
         }
         refuse(-E2BIG, "has more than 4096 unit files");
 }

@@ -6,6 +6,7 @@
 // is a line of words, in order; assert_recorded() compares it and begins a new one. For test programs that
 // link these functions instead of the rooms that they belong to.
 
+#include "printed.h"
 #include "test.h"
 
 #include <fcntl.h>
@@ -354,9 +355,7 @@ int __wrap_voter_secrets_save(const char *dir, const VoterSecrets *s) {
 }
 
 static inline bool log_is_empty(void) {
-        _cleanup_free_ char *path = str_printf("%s/old", w.d.log_dir);
-
-        return access(path, F_OK) < 0;
+        return access(printed("%s/old", w.d.log_dir), F_OK) < 0;
 }
 
 bool store_exists(const char *dir) {

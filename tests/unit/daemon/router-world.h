@@ -198,8 +198,6 @@ void leader_cancel(Leader *l, uint64_t cancel) {
 
 void leader_answer_stale(Leader *l, const Argosy__Author *author, const Argosy__Request *request,
                          LeaderRespond respond, void *userdata, uint64_t *ret_cancel) {
-        Argosy__Response response = ARGOSY__RESPONSE__INIT;
-
         *ret_cancel = 0;
         w.asked_stale++;
         note_author(author);
@@ -209,7 +207,7 @@ void leader_answer_stale(Leader *l, const Argosy__Author *author, const Argosy__
                 *ret_cancel = 5;
                 return;
         }
-        response.final = true;
+        Argosy__Response response = RESPONSE_WITH(.final = true);
         respond(&response, userdata);
 }
 
@@ -285,8 +283,7 @@ static inline int begin(void **state) {
         w.daemon.config.name = (char *) "n3";
         w.daemon.leader_seen_us = w.now_us;
         w.access = access_of_new_cluster();
-        argosy__peers_file__init(&w.peers);
-        w.peers.host = 3;
+        w.peers = (Argosy__PeersFile) MESSAGE_OF(peers_file, .host = 3);
         w.daemon.peers = &w.peers;
         strcpy(w.daemon.host_id_hex, "0123456789abcdef0123456789abcdef");
         return router_new(&w.daemon, &w.daemon.router);

@@ -2,6 +2,7 @@
 //
 // What a host offers: of its cores and memory, or of what a container may use.
 #include "capacity.h"
+#include "printed.h"
 #include "str.h"
 #include "tmpdir.h"
 
@@ -44,9 +45,8 @@ static void a_part_is_kept_back_and_more_may_be_promised(void **state) {
 }
 
 static void write_limit(const char *dir, const char *name, const char *text) {
-        _cleanup_free_ char *path = str_printf("%s/%s", dir, name);
-
-        assert_int_equal(file_replace(AT_FDCWD, path, text, strlen(text), 0600, 0), 0);
+        assert_int_equal(file_replace(AT_FDCWD, printed("%s/%s", dir, name), text, strlen(text), 0600, 0),
+                         0);
 }
 
 static void limits_are_read_anew_each_time(void **state) {

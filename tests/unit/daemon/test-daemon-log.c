@@ -5,6 +5,7 @@
 #include "log-world.h"
 
 #include "cluster-snapshot.h"
+#include "printed.h"
 #include "str.h"
 
 enum { MANY_HOSTS = 6000 }; // whose records are more than an entry of the log takes
@@ -276,9 +277,7 @@ static void a_slow_disk_holds_up_no_change_of_voters(void **state) {
 
         follow_a_cluster();
         for (uint32_t i = 4; i <= 7; i++) {
-                _cleanup_free_ char *name = str_printf("n%u", i);
-
-                add_voter(&b, name, i);
+                add_voter(&b, printed("n%u", i), i);
                 commit_and_run(&b);
                 assert_int_equal(w.d.peers->n_voters, i - 1);
         }

@@ -2,6 +2,7 @@
 //
 // What becomes of a removal that a host hears of while it joins another cluster. The test brings the
 // resolver, the connection to a member, the certificate, the agent and the disk.
+#include "messages.h"
 #include "test.h"
 
 #include <errno.h>
@@ -155,10 +156,9 @@ static int end(void **state) {
 }
 
 static void begin_to_join(void) {
-        Argosy__Request__ClusterJoin join = ARGOSY__REQUEST__CLUSTER_JOIN__INIT;
+        Argosy__Request__ClusterJoin join =
+                MESSAGE_OF(request__cluster_join, .address = (char *) "n1.example", .token = w.token);
 
-        join.address = (char *) "n1.example";
-        join.token = w.token;
         join_start(&w.d, &join, on_joined, &w);
         assert_non_null(w.found);
 }

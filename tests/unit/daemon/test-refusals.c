@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "refusals.h"
+#include "printed.h"
 #include "test.h"
 
 static const char why[] = "certificate has expired";
@@ -56,12 +57,10 @@ static void what_was_counted_is_said_at_the_end(void **state) {
 }
 
 static void many_addresses_are_not_many_lines(void **state) {
-        char address[32];
         unsigned taken = 0;
 
         for (unsigned i = 0; i < 1000; i++) {
-                snprintf(address, sizeof(address), "2001:db8::%x", i);
-                taken += take(address, why);
+                taken += take(printed("2001:db8::%x", i), why);
         }
         assert_int_equal(taken, REFUSALS_MAX);
         now += REFUSALS_SPAN_US;

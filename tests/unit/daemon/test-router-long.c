@@ -60,12 +60,11 @@ enum { A_MIB = 1024 * 1024 };
 
 // A change with a file of that.
 static Route *submit_long(void) {
-        Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
+        Argosy__NamedFile file = NAMED_FILE_OF(.content.data = calloc(1, A_MIB), .content.len = A_MIB),
+                          *files = &file;
         Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
         Route *route;
 
-        file.content.data = calloc(1, A_MIB);
-        file.content.len = A_MIB;
         assert_non_null(file.content.data);
         Argosy__Request__Change change = MESSAGE_OF(request__change, .files = &files, .n_files = 1);
         assert_int_equal(router_submit(w.daemon.router,

@@ -98,8 +98,7 @@ static Argosy__Response *lines_with_mark(uint64_t mark) {
         static Argosy__Response response;
 
         argosy__response__init(&response);
-        argosy__response__journal__init(&journal);
-        journal.mark = mark;
+        journal = (Argosy__Response__Journal) JOURNAL_LINES_OF(.mark = mark);
         response.what_case = ARGOSY__RESPONSE__WHAT_JOURNAL;
         response.journal = &journal;
         return &response;
@@ -166,14 +165,12 @@ static void without_a_leader_this_hosts_own_reader_hears_what_was_taken(void **s
 }
 
 static void in_the_leaders_process_it_is_asked_directly(void **state) {
-        Argosy__Response response = ARGOSY__RESPONSE__INIT;
-
         w.daemon.leading = true;
         w.daemon.leader = (Leader *) &w;
         submit(ARGOSY__REQUEST__WHAT_CHANGE);
         turn();
         assert_int_equal(w.asked_here, 1);
-        response.final = true;
+        Argosy__Response response = RESPONSE_WITH(.final = true);
         response.status = EAGAIN; // loses leadership with the request in its hands
         w.respond_here(&response, w.respond_data);
         assert_int_equal(w.answers, 0);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include "printed.h"
 #include "tmpdir.h"
 
 #include <errno.h>
@@ -47,9 +48,9 @@ static void what_needs_a_person_is_not_tried_again(void **state) {
 }
 
 static void a_count_that_is_damaged_or_cannot_be_kept_ends_nothing(void **state) {
-        _cleanup_free_ char *path = str_printf("%s/start-failures", (char *) *state);
-
-        assert_int_equal(file_replace(AT_FDCWD, path, "what?", 5, 0600, 0), 0);
+        assert_int_equal(
+                file_replace(AT_FDCWD, printed("%s/start-failures", (char *) *state), "what?", 5, 0600, 0),
+                0);
         assert_int_equal(start_failed(*state, -EROFS, "read-only", true), EXIT_FAILURE);
         assert_counted(*state, "1\n");
         assert_int_equal(start_failed("/nowhere", -EROFS, "read-only", true), EXIT_FAILURE);

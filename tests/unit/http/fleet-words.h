@@ -89,11 +89,10 @@ static inline void answer_file(Talk *t, const char *name, const char *desired, c
 }
 
 static inline void answer_content(Talk *t, const char *text) {
-        Argosy__Response__Cat cat = ARGOSY__RESPONSE__CAT__INIT;
-
         assert_int_equal(t->asked->what_case, ARGOSY__REQUEST__WHAT_CAT);
-        cat.name = t->asked->cat->names[0];
-        cat.content = (ProtobufCBinaryData){strlen(text), (uint8_t *) text};
+        Argosy__Response__Cat cat =
+                MESSAGE_OF(response__cat, .name = t->asked->cat->names[0],
+                           .content = (ProtobufCBinaryData){strlen(text), (uint8_t *) text});
         answer(t, A_RESPONSE(CAT, cat, &cat));
 }
 

@@ -64,13 +64,12 @@ static void respond_jobs(HttpCall *call, uint64_t first, uint64_t last, uint64_t
                 size_t i = jobs.n_rows++;
 
                 str_fit(names[i], sizeof(names[i]), "u%u.service", (unsigned) first);
-                argosy__response__job_unit_row__init(&units[i]);
-                units[i].unit = names[i];
-                units[i].rev_after = (char *) "aaaa";
-                units[i].desired_after = (char *) "launched";
-                units[i].revision = first;
-                argosy__response__job_row__init(&rows[i]);
-                rows[i].job = rows[i].revision = first;
+                units[i] =
+                        (Argosy__Response__JobUnitRow) JOB_UNIT_ROW_OF(.unit = names[i],
+                                                                       .rev_after = (char *) "aaaa",
+                                                                       .desired_after = (char *) "launched",
+                                                                       .revision = first);
+                rows[i] = (Argosy__Response__JobRow) JOB_ROW_OF(.job = first, .revision = first);
                 unit_pointers[i] = &units[i];
                 rows[i].units = &unit_pointers[i];
                 rows[i].n_units = 1;

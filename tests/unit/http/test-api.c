@@ -3,6 +3,7 @@
 // The thread and the loop together, and clients that say what programs say, and what no program should.
 // Lists, changes, streams and what was are tested in files of their own (test-api-*.c).
 
+#include "printed.h"
 #include "test.h"
 
 #include <sched.h>
@@ -180,9 +181,8 @@ static void the_page_and_its_files_are_there(void **state) {
 
 static void a_file_that_has_not_changed_is_not_sent_again(void **state) {
         const HttpStatic *f = http_static_find("main.js", strlen("main.js"));
-        _cleanup_free_ char *text = str_printf(
-                "GET /dashboard/main.js HTTP/1.1\r\nHost: x\r\nIf-None-Match: %s\r\n\r\n", f->tag);
-        Client *c = say(0, text);
+        Client *c = say(0, printed("GET /dashboard/main.js HTTP/1.1\r\nHost: x\r\nIf-None-Match: %s\r\n\r\n",
+                                   f->tag));
 
         RUN_UNTIL(has(c, "\r\n\r\n"));
         assert_true(has(c, "HTTP/1.1 304 ") && has(c, f->tag) && has(c, "Cache-Control: no-cache\r\n"));

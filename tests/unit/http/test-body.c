@@ -23,9 +23,9 @@ static HttpPart units(size_t first, size_t n) {
         _cleanup_free_ Argosy__Response__UnitRow **pointers = calloc(n + 1, sizeof(*pointers));
 
         for (size_t i = 0; i < n; i++) {
-                argosy__response__unit_row__init(&rows[i]);
-                rows[i].unit = str_printf("u%zu.service", first + i);
-                rows[i].active = (char *) ((first + i) % 2 ? "failed" : "active");
+                rows[i] = (Argosy__Response__UnitRow)
+                        UNIT_ROW_OF(.unit = str_printf("u%zu.service", first + i),
+                                    .active = (char *) ((first + i) % 2 ? "failed" : "active"));
                 pointers[i] = &rows[i];
         }
         list.rows = pointers;
@@ -115,8 +115,6 @@ static void rows_are_chosen_by_state_and_node(void **state) {
         Argosy__Response__Nodes nodes = MESSAGE_OF(response__nodes, .rows = node_rows);
         Argosy__Response__ClusterStatus__Member member = ARGOSY__RESPONSE__CLUSTER_STATUS__MEMBER__INIT,
                                                 *members[] = {&member};
-        Argosy__Response__ClusterStatus status = ARGOSY__RESPONSE__CLUSTER_STATUS__INIT;
-
         Argosy__Response__UnitFileRow file = UNIT_FILE_ROW_OF(.unit = node.address = member.address =
                                                                       (char *) "that",
                                                               .node = node.node = member.name =
@@ -127,7 +125,7 @@ static void rows_are_chosen_by_state_and_node(void **state) {
         node.state = member.state = (char *) "online";
         node.mode = (char *) "draining";
         member.role = (char *) "leader";
-        status.members = members;
+        Argosy__Response__ClusterStatus status = CLUSTER_STATUS_OF(.members = members);
         Argosy__Response__UnitFiles files = MESSAGE_OF(response__unit_files, .rows = file_rows,
                                                        .n_rows = nodes.n_rows = status.n_members = 1);
         for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
@@ -289,7 +287,6 @@ static void what_would_move_is_told_as_of_a_start(void **state) {
 
 // Which rule is new; how the queue is is what a GET of it says.
 static void a_change_of_the_queue_says_what_came_of_it(void **state) {
-        Argosy__Response__Queue queue = ARGOSY__RESPONSE__QUEUE__INIT;
         Argosy__QueueRule rule = QUEUE_RULE_OF(.number = 3);
         HttpTarget target = {.resource = HTTP_NEW_JOB};
         _cleanup_free_ char *text = NULL;
@@ -297,8 +294,7 @@ static void a_change_of_the_queue_says_what_came_of_it(void **state) {
 
         assert_non_null(part);
         Argosy__Response__QueueRow row = MESSAGE_OF(response__queue_row, .rule = &rule), *rows[] = {&row};
-        queue.rows = rows;
-        queue.n_rows = 1;
+        Argosy__Response__Queue queue = QUEUE_OF(.rows = rows, .n_rows = 1);
         *part = packed(A_RESPONSE(QUEUE, queue, &queue, .job = 17, .held = true));
         text = read_all(http_body_new(&target, part, 1, NULL, 0), 4096);
         assert_string_equal(text, "{\"job\":17,\"rule\":3,\"held\":true,\"units\":[]}\n");

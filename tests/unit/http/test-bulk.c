@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include "printed.h"
 #include "test.h"
 
 #include <errno.h>
@@ -218,9 +219,7 @@ static void each_line_has_its_units_from_whatever_part(void **state) {
         assert_non_null(text);
         assert_int_equal(len, strlen(text));
         for (size_t i = 0; i < 5; i++) {
-                _cleanup_free_ char *begin = str_printf("{\"line\":%zu,", i + 1);
-
-                lines[i] = strstr(text, begin);
+                lines[i] = strstr(text, printed("{\"line\":%zu,", i + 1));
                 assert_non_null(lines[i]);
                 assert_true(i == 0 || lines[i][-1] == '\n');
         }

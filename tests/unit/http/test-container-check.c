@@ -4,6 +4,7 @@
 // stored: a whole leader is behind the thread and the loop, and hosts whose podman refuses "Unheard="
 // (virtual-host-calls.c).
 
+#include "printed.h"
 #include "test.h"
 
 #include <errno.h>
@@ -99,10 +100,9 @@ static void listen_fleet(const char *dir) {
 }
 
 static const Client *asked(const Way *way, const char *body) {
-        _cleanup_free_ char *text = str_printf("%s %s HTTP/1.1\r\nHost: x\r\nContent-Type: %s\r\n"
-                                               "Content-Length: %zu\r\nConnection: close\r\n\r\n%s",
-                                               way->method, way->path, way->type, strlen(body), body);
-        const Client *c = say(0, text);
+        const Client *c = say(0, printed("%s %s HTTP/1.1\r\nHost: x\r\nContent-Type: %s\r\n"
+                                         "Content-Length: %zu\r\nConnection: close\r\n\r\n%s",
+                                         way->method, way->path, way->type, strlen(body), body));
 
         RUN_UNTIL(c->closed);
         return c;

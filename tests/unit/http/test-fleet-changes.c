@@ -2,6 +2,7 @@
 //
 // What fleet's API changes: units, what they are to be, metadata; and bodies that are wrong.
 #include "fleet-words.h"
+#include "messages.h"
 
 static void answer_change(Talk *t, int status, const char *message) {
         Argosy__Response__UnitResult result = UNIT_RESULT_OF(.status = status, .message = (char *) message),
@@ -110,7 +111,6 @@ static void what_can_run_nowhere_is_said_at_once(void **state) {
 
 static void answer_unplaced(Talk *t, size_t n) {
         _cleanup_free_ Argosy__Refusal *all = calloc(n, sizeof(*all)), **list = calloc(n, sizeof(*list));
-        Argosy__Response__UnitResult result = ARGOSY__RESPONSE__UNIT_RESULT__INIT, *results = &result;
         Argosy__Response__Change change = ARGOSY__RESPONSE__CHANGE__INIT;
         Argosy__Response r = RESPONSE_OF(CHANGE, change, &change);
 
@@ -119,9 +119,9 @@ static void answer_unplaced(Talk *t, size_t n) {
                                                       .reason = (char *) "is full");
                 list[i] = &all[i];
         }
-        result.message = (char *) "it waits";
-        result.refusals = list;
-        result.n_refusals = n;
+        Argosy__Response__UnitResult result = UNIT_RESULT_OF(.message = (char *) "it waits",
+                                                             .refusals = list, .n_refusals = n),
+                                     *results = &result;
         change.units = &results;
         change.n_units = 1;
         answer(t, &r);

@@ -2,6 +2,7 @@
 //
 // States of units as fleet's API shows them, whole and a page at a time.
 #include "fleet-words.h"
+#include "messages.h"
 
 typedef struct Row {
         const char *unit, *node, *load;
@@ -53,9 +54,8 @@ static void the_state_of_what_waits_says_why(void **state) {
         answer_rows(&t, rows, ELEMENTSOF(rows));
         assert_int_equal(t.asked->cat->n_names, 5); // all but d, which is on no machine and waits for none
         for (size_t i = 0; i < 3; i++) {            // e and f have gone meanwhile
-                Argosy__Response__Cat cat = ARGOSY__RESPONSE__CAT__INIT;
+                Argosy__Response__Cat cat = MESSAGE_OF(response__cat, .name = t.asked->cat->names[i]);
 
-                cat.name = t.asked->cat->names[i];
                 assert_int_equal(fleet_call_take(t.call, A_RESPONSE(CAT, cat, &cat)), 0);
         }
         go_on(&t);
@@ -123,9 +123,9 @@ static void answer_many_machines(Talk *t, size_t n) {
 
         assert_true(rows && pointers);
         for (size_t i = 0; i < n; i++) {
-                argosy__response__node_row__init(&rows[i]);
-                rows[i].node = rows[i].machine_id = (char *) "n1";
-                rows[i].state = (char *) "online";
+                rows[i] = (Argosy__Response__NodeRow) NODE_ROW_OF(.node = (char *) "n1",
+                                                                  .machine_id = (char *) "n1",
+                                                                  .state = (char *) "online");
                 pointers[i] = &rows[i];
         }
         nodes.rows = pointers;

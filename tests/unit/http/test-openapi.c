@@ -274,7 +274,6 @@ static void rows_that_are_no_list_of_fields_are_as_they_are_written(void **state
                 Argosy__Response__RoleUse use = ARGOSY__RESPONSE__ROLE_USE__INIT, *uses[] = {&use};
                 Argosy__Response__RoleRow role = ARGOSY__RESPONSE__ROLE_ROW__INIT;
                 Argosy__Label label = ARGOSY__LABEL__INIT, *labels[] = {&label};
-                Argosy__Response__PoolRow pool = ARGOSY__RESPONSE__POOL_ROW__INIT;
                 Argosy__QueueRule rule = MESSAGE_OF(queue_rule, .text = word, .author = word, .verb = word,
                                                     .unit = word, .role = word, .reason = word);
                 Argosy__Response__QueueRow queue = MESSAGE_OF(response__queue_row, .rule = &rule);
@@ -295,9 +294,8 @@ static void rows_that_are_no_list_of_fields_are_as_they_are_written(void **state
                 role.n_uses = 1;
                 row_json(&role_row, &role, &j);
                 look_at_row("roles", "roles", &j);
-                pool.hosts = pool.nodes = words;
-                pool.n_hosts = pool.n_nodes = pool.n_labels = 1;
-                pool.labels = labels;
+                Argosy__Response__PoolRow pool = POOL_ROW_OF(.hosts = words, .nodes = words, .n_hosts = 1,
+                                                             .n_nodes = 1, .n_labels = 1, .labels = labels);
                 row_json(&pool_row, &pool, &j);
                 look_at_row("pools", "pools", &j);
                 rule.action = full ? ARGOSY__QUEUE_ACTION__QUEUE_HOLD : rule.action;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <errno.h>
 
+#include "printed.h"
 #include "test.h"
 
 #include "buf.h"
@@ -48,11 +49,8 @@ static void a_verb_becomes_the_request_that_argosyctl_would_send(void **state) {
                      {"destroy", ARGOSY__VERB__VERB_DESTROY}};
 
         for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
-                char body[128];
-
-                snprintf(body, sizeof(body), "{\"units\":[\"a.service\",\"b@1.socket\"],\"verb\":\"%s\"}",
-                         cases[i].name);
-                Argosy__Request *q = posted(body);
+                Argosy__Request *q = posted(printed(
+                        "{\"units\":[\"a.service\",\"b@1.socket\"],\"verb\":\"%s\"}", cases[i].name));
                 assert_int_equal(q->what_case, ARGOSY__REQUEST__WHAT_CHANGE);
                 assert_int_equal(q->change->verb, cases[i].verb);
                 assert_int_equal(q->change->n_names, 2);

@@ -17,6 +17,7 @@
 #include "leader-private.h"
 #include "log.h"
 #include "messages.h"
+#include "random-numbers.h"
 #include "unit-parts.h"
 #include "voter-secrets.h"
 
@@ -47,17 +48,6 @@ static struct {
 } told[HOSTS + 1][UNITS]; // with the last order
 static unsigned seed, random_state;
 static bool verbose;
-
-static unsigned dice(unsigned n) {
-        random_state = random_state * 1103515245u + 12345u;
-        return (random_state >> 16) % n;
-}
-
-#define story(...)                                    \
-        do {                                          \
-                if (verbose)                          \
-                        fprintf(stderr, __VA_ARGS__); \
-        } while (0)
 
 #define fail_life(format, ...) fail_msg("seed %u: " format, seed __VA_OPT__(, ) __VA_ARGS__)
 

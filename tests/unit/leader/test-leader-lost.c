@@ -13,6 +13,7 @@
 #include "leader-private.h"
 #include "log.h"
 #include "messages.h"
+#include "random-numbers.h"
 
 #define ONE "[Service]\nExecStart=/bin/sleep 1\n"
 #define TWO "[Service]\nExecStart=/bin/sleep 2\n"
@@ -47,17 +48,6 @@ static bool verbose;
 static char names[2 * UNITS][NAME_SIZE];
 static char *targets[2 * UNITS];
 static size_t n_targets;
-
-#define story(...)                                    \
-        do {                                          \
-                if (verbose)                          \
-                        fprintf(stderr, __VA_ARGS__); \
-        } while (0)
-
-static unsigned dice(unsigned n) {
-        random_state = random_state * 1103515245u + 12345u;
-        return (random_state >> 16) % n;
-}
 
 // ------------------------------------------------------------------------------------------ what must be so
 
@@ -150,8 +140,7 @@ static Argosy__Request request_of(Argosy__Request__WhatCase what, Argosy__Reques
                                   uint64_t id[2]) {
         Argosy__Request q = MESSAGE_OF(request, .what_case = what, .job = job);
 
-        argosy__request__job__init(job);
-        job->id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = 16};
+        *job = (Argosy__Request__Job) JOB_OF(.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = 16});
         id[0] = ++g.id;
         id[1] = 99;
         return q;

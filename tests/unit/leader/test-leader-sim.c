@@ -12,6 +12,7 @@
 #include "log.h"
 #include "macro.h"
 #include "test.h"
+#include "random-numbers.h"
 
 enum { HOSTS = 5, UNITS = 12, STEPS = 200, LIVES = 300, CALM_EVERY = 40 };
 
@@ -24,17 +25,6 @@ static Rig g;
 static Wish preferences[UNITS];
 static unsigned seed, random_state;
 static bool verbose;
-
-static unsigned dice(unsigned n) {
-        random_state = random_state * 1103515245u + 12345u;
-        return (random_state >> 16) % n;
-}
-
-#define story(...)                                    \
-        do {                                          \
-                if (verbose)                          \
-                        fprintf(stderr, __VA_ARGS__); \
-        } while (0)
 
 static const char *name_of(unsigned unit) {
         static char name[32];

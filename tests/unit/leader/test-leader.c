@@ -5,6 +5,7 @@
 #include "feature-level.h"
 #include "leader-asks.h"
 #include "leader-private.h"
+#include "printed.h"
 #include "test.h"
 #include "messages.h"
 #include "str.h"
@@ -92,9 +93,7 @@ static void a_stop_ends_when_it_is_stopped_and_a_destroy_when_it_is_gone(void **
 
 static void units_spread_and_move_when_their_node_is_lost(void **state) {
         for (int i = 0; i < 30; i++) {
-                _cleanup_free_ char *name = str_printf("u%d.service", i);
-
-                rig_change(&g, START, name, SERVICE);
+                rig_change(&g, START, printed("u%d.service", i), SERVICE);
         }
         for (uint32_t h = 1; h <= 3; h++)
                 assert_int_equal(rig_host(&g, h)->virtual.units.count, 10);
@@ -264,9 +263,7 @@ static void requests_of_one_turn_cost_one_entry(void **state) {
         unsigned before = g.batches;
 
         for (int i = 0; i < 100; i++) {
-                _cleanup_free_ char *name = str_printf("u%d.service", i);
-
-                rig_change_with(&g, START, name, SERVICE, false, NULL);
+                rig_change_with(&g, START, printed("u%d.service", i), SERVICE, false, NULL);
         }
         rig_settle(&g);
         assert_int_equal(g.batches, before + 1);
@@ -378,13 +375,11 @@ static void a_full_disk_changes_nothing_and_says_so(void **state) {
 // Units that no other node takes stay where they are, on a node that is to be emptied.
 static void a_full_disk_is_no_reason_to_look_at_all_units(void **state) {
         enum { UNITS = 30 };
-        char name[32];
 
         (void) rig_set_host_mode(&g, 1, ARGOSY__NODE_MODE__MODE_CORDONED, 0);
         (void) rig_set_host_mode(&g, 2, ARGOSY__NODE_MODE__MODE_CORDONED, 0);
         for (unsigned i = 0; i < UNITS; i++) {
-                snprintf(name, sizeof(name), "u%u.service", i);
-                rig_change(&g, START, name, SERVICE);
+                rig_change(&g, START, printed("u%u.service", i), SERVICE);
         }
         assert_int_equal(rig_host_of(&g, "u0.service"), 3);
         (void) rig_set_host_mode(&g, 3, ARGOSY__NODE_MODE__MODE_DRAINING, 0);
@@ -436,9 +431,7 @@ static void a_lost_leader_answers_with_an_unknown_outcome_that_may_be_repeated(v
 
 static void a_new_leader_gives_everybody_a_full_lease_and_starts_nothing_again(void **state) {
         for (int i = 0; i < 9; i++) {
-                _cleanup_free_ char *name = str_printf("u%d.service", i);
-
-                rig_change(&g, START, name, SERVICE);
+                rig_change(&g, START, printed("u%d.service", i), SERVICE);
         }
         rig_host_off(&g, 3);
         rig_depose(&g);
@@ -503,7 +496,6 @@ static void three_hosts_become_three_voters_and_a_removed_one_is_replaced(void *
 }
 
 static void an_agent_answers_status_and_journal(void **state) {
-        Argosy__Request__Journal journal = ARGOSY__REQUEST__JOURNAL__INIT;
         char *names[] = {"web.service", "nothing.service"};
 
         rig_change(&g, START, "web.service", SERVICE);
@@ -521,8 +513,7 @@ static void an_agent_answers_status_and_journal(void **state) {
                         assert_string_equal(r->status_reply->row->node, "n1");
         }
 
-        journal.name = "web.service";
-        journal.follow = true;
+        Argosy__Request__Journal journal = JOURNAL_OF(.name = "web.service", .follow = true);
         request.what_case = ARGOSY__REQUEST__WHAT_JOURNAL;
         request.journal = &journal;
         a = rig_ask_and_settle(&g, &request);

@@ -6,6 +6,7 @@
 
 #include "leader-asks.h"
 #include "leader-rig.h"
+#include "printed.h"
 #include "test.h"
 
 #include "ca.h"
@@ -255,25 +256,22 @@ static void an_update_that_the_log_did_not_take_is_told_so(void **state) {
 // ----------------------------------------------------------------------------------- templates beside units
 
 static void templates_that_a_host_cannot_be_told_of_are_said(void **state) {
-        char text[256], name[64];
+        char text[256];
 
         (void) rig_set_host_mode(&g, 2, ARGOSY__NODE_MODE__MODE_CORDONED, 0);
         (void) rig_set_host_mode(&g, 3, ARGOSY__NODE_MODE__MODE_CORDONED, 0);
         for (unsigned i = 0; i < 70; i++) {
-                snprintf(name, sizeof(name), "alert%u@.service", i);
-                rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, name, SERVICE);
+                rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, printed("alert%u@.service", i), SERVICE);
                 snprintf(text, sizeof(text),
                          "[Unit]\nOnFailure=alert%u@%%n.service\n[Service]\nExecStart=/bin/web\n", i);
-                snprintf(name, sizeof(name), "w%u.service", i);
-                rig_change(&g, START, name, text);
+                rig_change(&g, START, printed("w%u.service", i), text);
         }
         assert_int_equal(rig_host_of(&g, "w0.service"), 1);
         assert_non_null(host_find(g.leader, 1)->complaint);
         assert_non_null(strstr(host_find(g.leader, 1)->complaint,
                                "more templates than it can be told of (64, or 1 MiB)"));
         for (unsigned i = 0; i < 10; i++) {
-                snprintf(name, sizeof(name), "w%u.service", i);
-                rig_change(&g, ARGOSY__VERB__VERB_DESTROY, name, NULL);
+                rig_change(&g, ARGOSY__VERB__VERB_DESTROY, printed("w%u.service", i), NULL);
         }
         assert_null(host_find(g.leader, 1)->complaint);
 }

@@ -199,11 +199,9 @@ static size_t count_running(size_t first, size_t n, uint32_t not_on) {
 }
 
 static void a_host_that_is_removed_gives_a_few_in_each_entry(void **state) {
-        Argosy__Request__ClusterRemove remove = ARGOSY__REQUEST__CLUSTER_REMOVE__INIT;
-
         start("load@.service", SERVICE, 0, UNITS);
         assert_true(count_on(3) > 2 * ENTRY_MAX);
-        remove.host = (char *) "n3";
+        Argosy__Request__ClusterRemove remove = MESSAGE_OF(request__cluster_remove, .host = (char *) "n3");
         remove.force = true; // what is waited for leaves as in a drain
         watch();
         RigAnswer *a = rig_ask_and_settle(&g, A_REQUEST(CLUSTER_REMOVE, cluster_remove, &remove));

@@ -20,6 +20,7 @@
 #include "leader-private.h"
 #include "log.h"
 #include "macro.h"
+#include "random-numbers.h"
 
 enum {
         HOSTS = 5,
@@ -81,17 +82,6 @@ static bool open_to_new[HOSTS + 1], has_ssd[HOSTS + 1]; // or may be just now
 static bool emptied[HOSTS + 1];                         // or may be just now
 static bool stormy, verbose, in_mass_loss;
 static unsigned seed, random_state;
-
-static unsigned dice(unsigned n) {
-        random_state = random_state * 1103515245u + 12345u;
-        return (random_state >> 16) % n;
-}
-
-#define story(...)                                    \
-        do {                                          \
-                if (verbose)                          \
-                        fprintf(stderr, __VA_ARGS__); \
-        } while (0)
 
 #define wrong(text, ...) fail_msg("seed %u: " text, seed, __VA_ARGS__)
 

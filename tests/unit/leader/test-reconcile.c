@@ -4,6 +4,7 @@
 // what was before. Nothing else of the leader runs.
 #include "disruption-budget.h"
 #include "reconcile.h"
+#include "printed.h"
 #include "session-words.h"
 
 #include "messages.h"
@@ -85,9 +86,7 @@ static void of_many_that_were_touched_some_are_looked_at_in_each_turn(void **sta
         uint64_t pulled = t.leader->n_pulled;
 
         for (unsigned i = 0; i < UNITS; i++) {
-                _cleanup_free_ char *name = str_printf("u%u.service", i);
-
-                unit_touch(t.leader, unit_get(t.leader, name));
+                unit_touch(t.leader, unit_get(t.leader, printed("u%u.service", i)));
         }
         assert_false(reconcile_pull(t.leader));
         assert_int_equal(t.leader->n_pulled - pulled, PULLED_MAX);

@@ -24,11 +24,7 @@ FIXTURE(setup) {
         static char group[] = ACCESS_GROUP, *groups[] = {group};
 
         rig_start(&g, HOSTS);
-        argosy__author__init(&heavy);
-        heavy.host = 1;
-        heavy.uid = 1001;
-        heavy.groups = groups;
-        heavy.n_groups = 1;
+        heavy = (Argosy__Author) AUTHOR_OF(.host = 1, .uid = 1001, .groups = groups, .n_groups = 1);
         other = heavy;
         other.uid = 1002;
         for (size_t i = 0; i < UNITS; i++) {
@@ -49,15 +45,17 @@ static RigAnswer *ask(const Argosy__Author *author, const Argosy__Request *reque
 // Of so many of the names; what of them is changed is for the content to say.
 static RigAnswer *change(const Argosy__Author *author, Argosy__Verb verb, size_t n, const char *content,
                          bool preview) {
-        Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
+        Argosy__NamedFile file = MESSAGE_OF(named_file, .name = (char *) "w@.service",
+                                            .path = (char *) "w@.service",
+                                            .content = (ProtobufCBinaryData){.data = (uint8_t *) content,
+                                                                             .len = strlen(content)}),
+                          *files = &file;
         uint64_t id[2] = {++g.id, 91};
         Argosy__Request__Change m = MESSAGE_OF(
                 request__change, .id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)},
                 .verb = verb, .names = pointers, .n_names = n, .preview = preview, .replace = true,
                 .files = &files, .n_files = 1);
 
-        file.name = file.path = (char *) "w@.service";
-        file.content = (ProtobufCBinaryData){.data = (uint8_t *) content, .len = strlen(content)};
         return ask(author, A_REQUEST(CHANGE, change, &m));
 }
 

@@ -8,6 +8,7 @@
 #include "leader-rig.h"
 #include "macro.h"
 #include "messages.h"
+#include "printed.h"
 #include "str.h"
 #include "test.h"
 
@@ -42,9 +43,7 @@ const HostEntry *__wrap_cluster_state_hosts(const ClusterState *s, size_t *ret_n
 FIXTURE(setup) {
         rig_start(&g, HOSTS);
         for (unsigned i = 0; i < 2; i++) {
-                _cleanup_free_ char *name = str_printf("u%u.service", i);
-
-                assert_int_equal(rig_change(&g, START, name, SERVICE)->status, 0);
+                assert_int_equal(rig_change(&g, START, printed("u%u.service", i), SERVICE)->status, 0);
         }
 }
 
@@ -157,9 +156,10 @@ static void a_session_judges_global_units_on_its_host(void **state) {
         uint64_t judged = g.leader->n_globals_judged;
 
         for (unsigned i = 0; i < GLOBALS; i++) {
-                _cleanup_free_ char *name = str_printf("g%u.service", i);
-
-                assert_int_equal(rig_change(&g, START, name, SERVICE "[X-Argosy]\nGlobal=yes\n")->status, 0);
+                assert_int_equal(
+                        rig_change(&g, START, printed("g%u.service", i), SERVICE "[X-Argosy]\nGlobal=yes\n")
+                                ->status,
+                        0);
         }
         assert_true(g.leader->n_globals_judged - judged >= GLOBALS * HOSTS);
         assert_int_equal(rig_count_running(&g, "g0.service"), HOSTS);

@@ -10,14 +10,13 @@
 #include "cluster-state-limits.h"
 #include "message.h"
 #include "messages.h"
+#include "printed.h"
 #include "str.h"
 
 enum { SOME = 3 }; // a limit, for most of these
 
 static char *name_of(Batch *b, const char *prefix, unsigned number) {
-        _cleanup_free_ char *text = str_printf("%s%u", prefix, number);
-
-        return batch_own(b, strdup(text));
+        return batch_own(b, strdup(printed("%s%u", prefix, number)));
 }
 
 // ------------------------------------------------------------------------------------ one more of each kind

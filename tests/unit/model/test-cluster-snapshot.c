@@ -4,6 +4,7 @@
 // and that a thread may encode one while batches are applied. That each has the image of its moment is in
 // test-cluster-state-random.c.
 
+#include "printed.h"
 #include "test.h"
 
 #include <errno.h>
@@ -58,9 +59,8 @@ static ClusterState *make_state(void) {
 static void change_everything(ClusterState *s, unsigned round) {
         uint32_t nodes[] = {1, 2, 3};
         Batch b = {0};
-        _cleanup_free_ char *spec = str_printf("[Unit]\n# %u\n", round);
-
-        batch_unit(&b, name_of(round), spec, (UnitPut){.target = LAUNCHED, .node = 2, .start = true});
+        batch_unit(&b, name_of(round), printed("[Unit]\n# %u\n", round),
+                   (UnitPut){.target = LAUNCHED, .node = 2, .start = true});
         batch_unit(&b, "everywhere.service", content, (UnitPut){.target = LAUNCHED, .global = true});
         batch_unit_remove_from(&b, name_of(round + 1000), nodes, 3, 0);
         batch_tombstone(&b, name_of(round % 5), nodes, 3, 10 + round);
@@ -194,9 +194,8 @@ static void put_many(ClusterState *s, unsigned n) {
                 Batch b = {0};
 
                 for (unsigned k = i; k < i + 100; k++) {
-                        _cleanup_free_ char *name = str_printf("web-%07u.service", k);
-
-                        batch_unit_only(&b, name, &spec, (UnitPut){.target = LAUNCHED, .start = true});
+                        batch_unit_only(&b, printed("web-%07u.service", k), &spec,
+                                        (UnitPut){.target = LAUNCHED, .start = true});
                 }
                 apply(s, &b);
         }

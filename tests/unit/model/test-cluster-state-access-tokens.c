@@ -15,12 +15,11 @@
 static uint64_t now;
 
 static int begin(void **state) {
-        Argosy__ClusterRecord cluster = ARGOSY__CLUSTER_RECORD__INIT;
         Batch b = {0};
 
         if (make_state(state) < 0)
                 return -1;
-        cluster.feature_level = FEATURE_LEVEL;
+        Argosy__ClusterRecord cluster = MESSAGE_OF(cluster_record, .feature_level = FEATURE_LEVEL);
         batch_op(&b, ARGOSY__LOG_OP__OP_CLUSTER)->cluster = &cluster;
         apply(*state, &b);
         now = START;

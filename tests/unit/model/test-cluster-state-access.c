@@ -5,6 +5,7 @@
 #include "author.h"
 #include "cluster-words.h"
 #include "messages.h"
+#include "printed.h"
 
 #define VIEW ARGOSY__RIGHT__RIGHT_VIEW
 #define ADMIN ARGOSY__RIGHT__RIGHT_ADMIN
@@ -57,11 +58,8 @@ static void what_changes_nothing_is_skipped(void **state) {
 }
 
 static void there_are_only_so_many(void **state) {
-        char name[32];
-
         for (unsigned i = 0; i <= CLUSTER_GRANTS_MAX; i++) {
-                snprintf(name, sizeof(name), "u%u", i);
-                change(g.s, false, VIEW, name, "", 0);
+                change(g.s, false, VIEW, printed("u%u", i), "", 0);
         }
         assert_int_equal(count(g.s), CLUSTER_GRANTS_MAX);
 }

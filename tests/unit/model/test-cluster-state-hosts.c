@@ -4,6 +4,7 @@
 
 #include "cluster-words.h"
 #include "messages.h"
+#include "printed.h"
 
 static void numbers_are_given_once(void **state) {
         size_t n;
@@ -206,11 +207,9 @@ static void the_key_of_a_removed_host_is_known_as_such(void **state) {
 static void only_so_many_former_hosts_are_remembered(void **state) {
         Argosy__Label label = MESSAGE_OF(label, .key = "x", .value = "x"), *labels = &label;
         Argosy__HostRecord *record;
-        char name[32];
 
         for (uint32_t i = 0; i <= CLUSTER_FORMER_HOSTS_MAX; i++) {
-                snprintf(name, sizeof(name), "host-%u", i);
-                record = batch_host(&g.b, 0, name, 1);
+                record = batch_host(&g.b, 0, printed("host-%u", i), 1);
                 record->set_labels = &labels;
                 record->n_set_labels = 1;
                 batch_host_remove(&g.b, i + 1);
@@ -225,8 +224,7 @@ static void only_so_many_former_hosts_are_remembered(void **state) {
         // others.
         g.b = (Batch){0};
         for (uint32_t i = 0; i < 3; i++) {
-                snprintf(name, sizeof(name), "plain-%u", i);
-                batch_host(&g.b, 0, name, 1);
+                batch_host(&g.b, 0, printed("plain-%u", i), 1);
                 batch_host_remove(&g.b, CLUSTER_FORMER_HOSTS_MAX + 2 + i);
                 apply(g.s, &g.b);
         }

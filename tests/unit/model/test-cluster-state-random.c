@@ -9,23 +9,19 @@
 //      - each tombstone is on a node of a host, at its name, and behind the older ones of its node
 //      - a snapshot has the image that the state had when it was taken, whatever came after
 
+#include "printed.h"
 #include "test.h"
 
 #include "batch.h"
 #include "cluster-encoder.h"
 #include "cluster-snapshot.h"
+#include "random-numbers.h"
 #include "str.h"
 
 enum { HISTORIES = 60, BATCHES = 60, NAMES = 24, MIRROR_NAME_MAX = 32 };
 
-static uint64_t next(uint64_t *seed) { // xorshift64
-        *seed ^= *seed << 13;
-        *seed ^= *seed >> 7;
-        return *seed ^= *seed << 17;
-}
-
 static uint64_t below(uint64_t *seed, uint64_t n) {
-        return next(seed) % n;
+        return xorshift64(seed) % n;
 }
 
 // ------------------------------------------------------------------------------------------- random batches
@@ -72,8 +68,8 @@ static void random_outcome(Batch *b, const ClusterState *s, uint64_t *seed) {
 static void random_host(Batch *b, const ClusterState *s, uint64_t *seed) {
         uint32_t number = (uint32_t) below(seed, 6);
         const Argosy__HostRecord *before = cluster_state_find_host(s, number);
-        _cleanup_free_ char *name = str_printf("h%u", (unsigned) below(seed, 8));
-        Argosy__HostRecord *h = batch_host(b, number, name, below(seed, 3));
+        Argosy__HostRecord *h =
+                batch_host(b, number, printed("h%u", (unsigned) below(seed, 8)), below(seed, 3));
 
         for (size_t i = 0; before && i < h->n_nodes && i < before->n_nodes; i++)
                 h->nodes[i]->node = before->nodes[i]->node;
@@ -224,7 +220,7 @@ static void random_batch(Batch *b, const ClusterState *s, uint64_t *seed) {
         for (uint64_t n = below(seed, 6); n > 0; n--)
                 random_op(b, s, seed);
         if (below(seed, 2))
-                batch_request(b, (uint8_t) next(seed));
+                batch_request(b, (uint8_t) xorshift64(seed));
         if (!b->log.base.descriptor)
                 argosy__log_batch__init(&b->log);
         b->log.at_us = below(seed, 100);
@@ -350,8 +346,7 @@ static void mirror_follow(Mirror *m, ClusterState *s) {
 
 static void assert_mirrored(const Mirror *m, const ClusterState *s) {
         for (unsigned i = 0; i < NAMES; i++) {
-                _cleanup_free_ char *name = str_printf("u@%u.service", i);
-                UnitEntry *u = cluster_state_find_unit(s, name);
+                UnitEntry *u = cluster_state_find_unit(s, printed("u@%u.service", i));
 
                 assert_int_equal(!!u, m->exists[i]);
                 if (u) {

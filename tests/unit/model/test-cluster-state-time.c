@@ -72,26 +72,23 @@ static void end_job(ClusterState *s, uint64_t number) {
 }
 
 static void make_access_token(ClusterState *s, const char *id, uint64_t ttl_us) {
-        Argosy__AccessTokenRecord token = ARGOSY__ACCESS_TOKEN_RECORD__INIT;
         uint8_t hash[HASH_SIZE] = {(uint8_t) id[7]};
         Batch b = {};
 
-        token.id = token.name = (char *) id;
-        token.hash = (ProtobufCBinaryData){sizeof(hash), hash};
-        token.right = ARGOSY__RIGHT__RIGHT_VIEW;
-        token.created_us = now_us;
-        token.expires_us = now_us + ttl_us;
+        Argosy__AccessTokenRecord token =
+                ACCESS_TOKEN_RECORD_OF(.id = (char *) id, .name = (char *) id,
+                                       .hash = (ProtobufCBinaryData){sizeof(hash), hash},
+                                       .right = ARGOSY__RIGHT__RIGHT_VIEW, .created_us = now_us,
+                                       .expires_us = now_us + ttl_us);
         batch_op(&b, ARGOSY__LOG_OP__OP_ACCESS_TOKEN)->access_token = &token;
         commit(s, &b);
 }
 
 static void make_join_token(ClusterState *s, const char *id, uint64_t ttl_us) {
-        Argosy__TokenRecord token = ARGOSY__TOKEN_RECORD__INIT;
+        Argosy__TokenRecord token =
+                TOKEN_RECORD_OF(.id = (char *) id, .ttl_us = ttl_us, .expires_us = now_us + ttl_us);
         Batch b = {};
 
-        token.id = (char *) id;
-        token.ttl_us = ttl_us;
-        token.expires_us = now_us + ttl_us;
         batch_op(&b, ARGOSY__LOG_OP__OP_TOKEN)->token = &token;
         commit(s, &b);
 }

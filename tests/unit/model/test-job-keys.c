@@ -2,6 +2,7 @@
 //
 // The keys by which requests are known again, and how long.
 #include "jobs-words.h"
+#include "messages.h"
 
 static void a_key_belongs_to_the_first_who_used_it(void **state) {
         RequestKey key;
@@ -56,9 +57,7 @@ static void put_keys_after(ClusterState *s, uint64_t first, size_t n, uint64_t p
 static void put_wrong_time(ClusterState *s, uint64_t at_us) {
         Batch b = {};
 
-        argosy__log_batch__init(&b.log);
-        b.log.at_us = at_us;
-        b.log.counted_us = 1;
+        b.log = (Argosy__LogBatch) MESSAGE_OF(log_batch, .at_us = at_us, .counted_us = 1);
         apply(s, &b);
 }
 

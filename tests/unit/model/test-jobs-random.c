@@ -13,6 +13,8 @@
 #include "cluster-snapshot.h"
 #include "feature-level.h"
 #include "job-state.h"
+#include "printed.h"
+#include "random-numbers.h"
 #include "str.h"
 
 enum {
@@ -41,10 +43,8 @@ static const Life large_contents = {"of large contents", 16, 100, 60, true};
 
 static uint64_t seed;
 
-static uint64_t next(void) { // xorshift64
-        seed ^= seed << 13;
-        seed ^= seed >> 7;
-        return seed ^= seed << 17;
+static uint64_t next(void) {
+        return xorshift64(&seed);
 }
 
 static uint64_t below(uint64_t n) {
@@ -194,9 +194,8 @@ static void put_own_job(Batch *b, const ClusterState *s, uint64_t *last) {
         move->at_us = w.at_us;
         move->names = batch_own(b, calloc(4, sizeof(*move->names)));
         for (uint64_t n = below(5); n > 0; n--) {
-                _cleanup_free_ char *name = str_printf("u%u.service", (unsigned) below(UNITS));
-
-                move->names[move->n_names++] = batch_own(b, strdup(name));
+                move->names[move->n_names++] =
+                        batch_own(b, strdup(printed("u%u.service", (unsigned) below(UNITS))));
         }
         *last += !goes_on;
 }

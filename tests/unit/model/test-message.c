@@ -15,9 +15,8 @@ static Argosy__Request *wait_for(char *const *names, size_t n) {
 
         assert_true(n <= 4);
         for (size_t i = 0; i < n; i++) {
-                argosy__request__wait__item__init(&items[i]);
-                items[i].name = names[i];
-                items[i].revision = i + 1;
+                items[i] = (Argosy__Request__Wait__Item) MESSAGE_OF(request__wait__item, .name = names[i],
+                                                                    .revision = i + 1);
                 pointers[i] = &items[i];
         }
         wait.items = pointers;

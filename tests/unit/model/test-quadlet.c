@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include "printed.h"
 #include "test.h"
 
 #include <errno.h>
@@ -123,9 +124,7 @@ static void what_another_node_would_not_have_is_refused(void **state) {
         };
 
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
-                _cleanup_free_ char *text = str_printf(IMAGE "%s\n", rows[i].line);
-
-                assert_refused(text, rows[i].why);
+                assert_refused(printed(IMAGE "%s\n", rows[i].line), rows[i].why);
         }
         assert_refused("[Container]\nExec=x\n", "neither Image= nor Rootfs=");
         assert_refused("[Service]\nExecStart=/bin/x\n[X-Argosy]\nVolumeLoss=accept\n", "is for containers");
@@ -153,9 +152,7 @@ static void everything_else_is_the_generators(void **state) {
         };
 
         for (size_t i = 0; i < ELEMENTSOF(lines); i++) {
-                _cleanup_free_ char *text = str_printf(IMAGE "%s\n", lines[i]);
-
-                unit_file_free(parse(text));
+                unit_file_free(parse(printed(IMAGE "%s\n", lines[i])));
         }
 }
 
@@ -181,8 +178,7 @@ static void data_keeps_a_container_on_its_node(void **state) {
         };
 
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
-                _cleanup_free_ char *text = str_printf(IMAGE "%s\n", rows[i].lines);
-                _cleanup_(unit_file_freep) UnitFile *f = parse(text);
+                _cleanup_(unit_file_freep) UnitFile *f = parse(printed(IMAGE "%s\n", rows[i].lines));
 
                 if (f->stays != rows[i].stays ||
                     (f->failing.node_lost == NODE_LOST_NEVER) != rows[i].stays ||
@@ -220,8 +216,7 @@ static void volumes_are_called_as_podman_calls_them(void **state) {
 }
 
 static void assert_claims(const char *lines, const char *name, const char *key) {
-        _cleanup_free_ char *text = str_printf(IMAGE "%s\n", lines);
-        _cleanup_(unit_file_freep) UnitFile *f = parse(text);
+        _cleanup_(unit_file_freep) UnitFile *f = parse(printed(IMAGE "%s\n", lines));
         _cleanup_(unit_options_unrefp) UnitOptions *o = NULL;
 
         assert_int_equal(unit_file_expand(f, "x", name, &o, NULL), 0);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Every option of [X-Argosy] and [X-Fleet] against garbage: refused, with the line that is wrong.
+#include "printed.h"
 #include "test.h"
 
 #include <errno.h>
@@ -214,9 +215,7 @@ static void good_values_are_accepted(void **state) {
         };
 
         for (size_t i = 0; i < ELEMENTSOF(good); i++) {
-                _cleanup_free_ char *text = str_printf("[X-Argosy]\n%s\n", good[i]);
-
-                assert_accepted(text);
+                assert_accepted(printed("[X-Argosy]\n%s\n", good[i]));
         }
 }
 
@@ -276,9 +275,7 @@ static void what_contradicts_itself_is_refused_with_the_later_line(void **state)
         };
 
         for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
-                _cleanup_free_ char *text = str_printf("[X-Argosy]\n%s\n", cases[i].lines);
-
-                assert_refused(text, cases[i].why);
+                assert_refused(printed("[X-Argosy]\n%s\n", cases[i].lines), cases[i].why);
         }
 }
 

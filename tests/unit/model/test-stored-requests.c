@@ -321,7 +321,6 @@ static void a_snapshot_shows_what_was_held_then(void **state) {
 
 static void the_rules_are_put_whole(void **state) {
         Argosy__QueueRule rule = ARGOSY__QUEUE_RULE__INIT, *rules[CLUSTER_QUEUE_RULES_MAX + 1];
-        Argosy__QueueRecord queue = ARGOSY__QUEUE_RECORD__INIT;
 
         begin(g.s);
         assert_int_equal(cluster_state_queue(g.s)->n_rules, 0);
@@ -329,10 +328,8 @@ static void the_rules_are_put_whole(void **state) {
                 rules[i] = &rule;
         rule.number = 7;
         rule.author = (char *) "ann";
-        queue.rules = rules;
-        queue.n_rules = 2;
-        queue.closed = true;
-        queue.reason = (char *) "racks";
+        Argosy__QueueRecord queue = MESSAGE_OF(queue_record, .rules = rules, .n_rules = 2, .closed = true,
+                                               .reason = (char *) "racks");
         batch_op(&g.b, ARGOSY__LOG_OP__OP_QUEUE)->queue = &queue;
         apply(g.s, &g.b);
         uint64_t before = cluster_state_queue_revision(g.s);

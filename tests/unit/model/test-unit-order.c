@@ -3,6 +3,7 @@
 // The order of units' names, as thousands of them come and go: whoever goes from one to the next meets each
 // once.
 
+#include "messages.h"
 #include "str.h"
 #include "test.h"
 #include "unit-order.h"
@@ -24,8 +25,7 @@ FIXTURE(setup) {
                 snprintf(names[i], sizeof(names[i]), "%c%d@%zu.service", 'a' + rand() % 3, rand() % 50, i);
         qsort(names, UNITS, sizeof(*names), by_name);
         for (size_t i = 0; i < UNITS; i++) {
-                argosy__unit_record__init(&records[i]);
-                records[i].name = names[i];
+                records[i] = (Argosy__UnitRecord) UNIT_RECORD_OF(.name = names[i]);
                 units[i].record = &records[i];
                 is_in[i] = false;
         }

@@ -3,6 +3,7 @@
 // A copy decides as the first one does, from wherever it was taken: random lives of both side by side, in
 // which everything happens to both. A failing seed is printed.
 #include "../../../src/placement/placement-private.h"
+#include "random-numbers.h"
 #include "rebalance.h"
 
 #include <stdio.h>
@@ -23,11 +24,8 @@ typedef struct World {
 
 #define EACH(w, p) for (Placement **p##_i = (w)->both, *p; p##_i < (w)->both + 2 && (p = *p##_i); p##_i++)
 
-static unsigned roll(World *w, unsigned n) { // xorshift64
-        w->seed ^= w->seed << 13;
-        w->seed ^= w->seed >> 7;
-        w->seed ^= w->seed << 17;
-        return (unsigned) (w->seed >> 11) % n;
+static unsigned roll(World *w, unsigned n) {
+        return (unsigned) (xorshift64(&w->seed) >> 11) % n;
 }
 
 static void note(World *w, uint64_t what) {

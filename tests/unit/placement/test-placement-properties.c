@@ -7,6 +7,7 @@
 
 #include "../../../src/placement/placement-private.h"
 #include "../../lib/brute-placement.h"
+#include "random-numbers.h"
 
 enum { NODES_MAX = 14, SPECS = 14, UNITS_MAX = 60, NAME_MAX_ = 16, LABELS = 3 };
 
@@ -26,10 +27,8 @@ typedef struct World {
         uint32_t n_kept; // rounds in which there was a reservation
 } World;
 
-static uint64_t next(World *w) { // xorshift64
-        w->seed ^= w->seed << 13;
-        w->seed ^= w->seed >> 7;
-        return w->seed ^= w->seed << 17;
+static uint64_t next(World *w) {
+        return xorshift64(&w->seed);
 }
 
 static unsigned roll(World *w, unsigned n) {

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "../../../src/placement/placement-private.h"
+#include "random-numbers.h"
 #include "str.h"
 
 enum { HOSTS = 4, UNITS = 64 };
@@ -79,11 +80,8 @@ static uint32_t at(const Fleet *f, uint32_t unit) {
         return unit_node(f->p, unit);
 }
 
-static unsigned roll(Fleet *f, unsigned n) { // xorshift64
-        f->seed ^= f->seed << 13;
-        f->seed ^= f->seed >> 7;
-        f->seed ^= f->seed << 17;
-        return (unsigned) (f->seed >> 11) % n;
+static unsigned roll(Fleet *f, unsigned n) {
+        return (unsigned) (xorshift64(&f->seed) >> 11) % n;
 }
 
 // One of them ends and another one comes, which is placed as a request would be, at once.

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "../../lib/brute-placement.h"
+#include "random-numbers.h"
 #include "str.h"
 #include "test.h"
 
@@ -325,11 +326,8 @@ typedef struct World {
         char names[UNITS][16];
 } World;
 
-static unsigned roll(World *w, unsigned n) { // xorshift64
-        w->seed ^= w->seed << 13;
-        w->seed ^= w->seed >> 7;
-        w->seed ^= w->seed << 17;
-        return (unsigned) (w->seed >> 11) % n;
+static unsigned roll(World *w, unsigned n) {
+        return (unsigned) (xorshift64(&w->seed) >> 11) % n;
 }
 
 static void make_labels(World *w, uint32_t i) {

@@ -11,6 +11,7 @@
 
 #include "authority.h"
 #include "marks.h"
+#include "random-numbers.h"
 
 // ---- the rule
 
@@ -173,10 +174,7 @@ typedef struct World {
 static World world;
 
 static unsigned pick(World *w, unsigned n) {
-        w->random ^= w->random << 13;
-        w->random ^= w->random >> 7;
-        w->random ^= w->random << 17;
-        return (unsigned) (w->random % n);
+        return (unsigned) (xorshift64(&w->random) % n);
 }
 
 static uint64_t clock_of(const World *w, const Server *s) {

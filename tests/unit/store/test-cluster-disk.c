@@ -2,6 +2,7 @@
 
 // Several stores that talk over TLS on the loopback, and a disk of theirs that hangs, fails or is full.
 
+#include "printed.h"
 #include "test.h"
 
 #include <dlfcn.h>
@@ -22,10 +23,9 @@ static _Atomic unsigned n_knocks;
 static char hanging_dir[sizeof(((StoreNode *) NULL)->dir)];
 
 static bool is_in_hanging_dir(int fd) {
-        char link[64], path[sizeof(hanging_dir)];
+        char path[sizeof(hanging_dir)];
 
-        snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-        ssize_t n = readlink(link, path, sizeof(path));
+        ssize_t n = readlink(printed("/proc/self/fd/%d", fd), path, sizeof(path));
         return n > 0 && strncmp(path, hanging_dir, strlen(hanging_dir)) == 0;
 }
 

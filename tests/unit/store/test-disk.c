@@ -3,6 +3,7 @@
 // Disks that fail, fill up or lose power. Each scene plays in a child process, whose exit status is the
 // outcome: SCENE_FATAL when the store called `fatal`.
 
+#include "printed.h"
 #include "test.h"
 
 #include <dlfcn.h>
@@ -85,11 +86,8 @@ typedef struct Scene {
 } Scene;
 
 static void scene_open(Scene *s, bool wait) {
-        char dir[300];
-
         assert_int_equal(uv_loop_init(&s->loop), 0);
-        snprintf(dir, sizeof(dir), "%s/log", s->base);
-        store_node_init(&s->node, &s->loop, dir, 1);
+        store_node_init(&s->node, &s->loop, printed("%s/log", s->base), 1);
         store_node_open(&s->node, true, NULL, NULL);
         if (wait)
                 store_node_wait_leader(&s->node);
@@ -241,8 +239,8 @@ static void mount_small(Scene *s, const char *size) {
 // Not a byte is left, also of what snapshots have made free of the log.
 static void fill_up(Scene *s) {
         static const char zeroes[64 * 1024];
-        _cleanup_free_ char *path = str_printf("%s/filler", s->base);
-        _cleanup_(closep) int fd = open(path, O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0600);
+        _cleanup_(closep) int fd =
+                open(printed("%s/filler", s->base), O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0600);
 
         assert_true(fd >= 0);
         while (write(fd, zeroes, sizeof(zeroes)) > 0)
@@ -341,13 +339,11 @@ static void a_full_disk_does_not_hold_up_the_end(void **state) {
 
 static void play_no_room_at_all(Scene *s) {
         _cleanup_free_ char *why = NULL;
-        char dir[300];
         int r;
 
         mount_small(s, "nr_inodes=2,size=1m");
         assert_int_equal(uv_loop_init(&s->loop), 0);
-        snprintf(dir, sizeof(dir), "%s/log", s->base);
-        store_node_init(&s->node, &s->loop, dir, 1);
+        store_node_init(&s->node, &s->loop, printed("%s/log", s->base), 1);
         store_node_open(&s->node, true, &r, &why);
         assert_int_equal(r, -ENOSPC);
         assert_non_null(why);

@@ -5,6 +5,7 @@
 // libraft unlinks the first segment (so the snapshot is durable and nothing has been unlinked yet), on which
 // the follower goes on.
 
+#include "printed.h"
 #include "test.h"
 
 #include <dlfcn.h>
@@ -39,9 +40,7 @@ static bool has_image(void *userdata) {
 }
 
 static bool has_marker(const char *dir) {
-        _cleanup_free_ char *path = str_printf("%s/" INSTALL_MARKER, dir);
-
-        return access(path, F_OK) == 0;
+        return access(printed("%s/" INSTALL_MARKER, dir), F_OK) == 0;
 }
 
 // A cluster of three whose follower has just "crashed": its store is closed, its directory is the image.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include "printed.h"
 #include "test.h"
 
 #include <fcntl.h>
@@ -13,15 +14,11 @@
 static char dir[256];
 
 static void touch(const char *name) {
-        _cleanup_free_ char *path = str_printf("%s/%s", dir, name);
-
-        assert_int_equal(file_replace(AT_FDCWD, path, "x", 1, 0600, 0), 0);
+        assert_int_equal(file_replace(AT_FDCWD, printed("%s/%s", dir, name), "x", 1, 0600, 0), 0);
 }
 
 static bool exists(const char *name) {
-        _cleanup_free_ char *path = str_printf("%s/%s", dir, name);
-
-        return access(path, F_OK) == 0;
+        return access(printed("%s/%s", dir, name), F_OK) == 0;
 }
 
 FIXTURE(setup) {

@@ -3,6 +3,7 @@
 // libraft keeps no number beside an entry: it counts from names of files. A store that goes on with what a
 // crash has left has each entry under the number that it had before.
 
+#include "printed.h"
 #include "test.h"
 
 #include <dirent.h>
@@ -78,9 +79,7 @@ static bool is_encoded(void *userdata) {
 }
 
 static bool has(const StoreNode *n, const char *name) {
-        _cleanup_free_ char *path = str_printf("%s/%s", n->dir, name);
-
-        return access(path, F_OK) == 0;
+        return access(printed("%s/%s", n->dir, name), F_OK) == 0;
 }
 
 // A snapshot that a follower has been sent leaves no segment whose name has a number. It has applied three
@@ -253,8 +252,7 @@ static char *snapshot_path(const char *dir, uint64_t index) {
 }
 
 static void damage_description(const char *path) {
-        _cleanup_free_ char *meta = str_printf("%s.meta", path);
-        int fd = open(meta, O_RDWR | O_CLOEXEC);
+        int fd = open(printed("%s.meta", path), O_RDWR | O_CLOEXEC);
         char byte;
 
         assert_int_equal(pread(fd, &byte, 1, 20), 1);

@@ -2,6 +2,7 @@
 
 // A store on libraft with one member: what survives a restart, and what is refused.
 
+#include "printed.h"
 #include "test.h"
 
 #include <dirent.h>
@@ -214,9 +215,7 @@ static void closing_answers_everything(void **state) {
 }
 
 static void write_file(const char *dir, const char *name) {
-        _cleanup_free_ char *path = str_printf("%s/%s", dir, name);
-
-        assert_int_equal(file_replace(AT_FDCWD, path, "x", 1, 0600, 0), 0);
+        assert_int_equal(file_replace(AT_FDCWD, printed("%s/%s", dir, name), "x", 1, 0600, 0), 0);
 }
 
 static void a_first_start_that_was_interrupted_begins_again(void **state) {
@@ -433,12 +432,12 @@ static void the_pool_blocks_signals(void **state) {
         while ((e = readdir(d))) {
                 _cleanup_buf_ Buf b = {};
                 _cleanup_free_ char *text = NULL;
-                char path[512], *line;
+                char *line;
 
                 if (e->d_name[0] == '.' || atoi(e->d_name) == getpid())
                         continue;
-                snprintf(path, sizeof(path), "/proc/self/task/%s/status", e->d_name);
-                assert_int_equal(file_read(AT_FDCWD, path, 65536, &b), 0);
+                assert_int_equal(
+                        file_read(AT_FDCWD, printed("/proc/self/task/%s/status", e->d_name), 65536, &b), 0);
                 text = buf_take_string(&b);
                 line = strstr(text, "SigBlk:");
                 assert_non_null(line);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include "printed.h"
 #include "test.h"
 
 #include <errno.h>
@@ -49,9 +50,7 @@ FIXTURE(teardown) {
 // Blocks that are really there, of the only file in the directory.
 static uint64_t kept_bytes(void) {
         struct stat st;
-        _cleanup_free_ char *path = str_printf("%s/reserve", dir);
-
-        return stat(path, &st) == 0 ? (uint64_t) st.st_blocks * 512 : 0;
+        return stat(printed("%s/reserve", dir), &st) == 0 ? (uint64_t) st.st_blocks * 512 : 0;
 }
 
 static void what_is_kept_is_given_back_on_a_full_disk_alone(void **state) {
@@ -122,8 +121,7 @@ static void an_inode_is_given_back_where_there_is_none(void **state) {
 }
 
 static void what_a_crash_has_left_of_it_is_made_whole(void **state) {
-        _cleanup_free_ char *path = str_printf("%s/reserve", dir);
-        int fd = open(path, O_CREAT | O_WRONLY, 0600);
+        int fd = open(printed("%s/reserve", dir), O_CREAT | O_WRONLY, 0600);
 
         assert_true(fd >= 0);
         close(fd);

@@ -12,6 +12,7 @@
 #include "cgroup-usage.h"
 #include "fileio.h"
 #include "loop.h"
+#include "printed.h"
 #include "str.h"
 #include "tmpdir.h"
 
@@ -249,9 +250,7 @@ static void a_group_that_is_not_there(void **state) {
         assert_int_equal(cgroup_usage_n_held(usage), 0);
         path = record("link-target", "cpu.stat", cpu_stat);
         {
-                _cleanup_free_ char *link = str_printf("%s/l.service", dir);
-
-                assert_int_equal(symlink(path, link), 0);
+                assert_int_equal(symlink(path, printed("%s/l.service", dir)), 0);
                 assert_false(read_one("l.service")->exists); // control groups have no links
         }
         put((path = (free(path), str_printf("%s/f.service", dir))), "a file");
@@ -296,12 +295,9 @@ static void many_groups_in_their_order_and_few_held(void **state) {
         loop_until(closed);
         assert_int_equal(cgroup_usage_new(&test_loop, 100, &usage), 0);
         for (size_t i = 0; i < 500; i++) {
-                char text[32];
-
                 snprintf(groups[i], sizeof(groups[i]), "g%zu.service", i);
-                snprintf(text, sizeof(text), "usage_usec %zu\n", i);
                 if (i != 250)
-                        free(record(groups[i], "cpu.stat", text));
+                        free(record(groups[i], "cpu.stat", printed("usage_usec %zu\n", i)));
         }
         for (unsigned round = 0; round < 3; round++) {
                 read_all(groups, 500, &seen);

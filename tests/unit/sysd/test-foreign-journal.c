@@ -12,6 +12,7 @@
 #include "foreign-journal.h"
 #include "helper-frame.h"
 #include "messages.h"
+#include "printed.h"
 #include "str.h"
 
 enum { IMPATIENCE_MS = 50, LONGER_MS = 1500, BATCHES = 3 };
@@ -58,11 +59,9 @@ static Argosy__HelperJournal *receive(void) {
 static void send_batches(void) {
         for (int i = 0; i < BATCHES; i++) {
                 const Argosy__HelperJournal *asked = receive();
-                char line[64];
 
-                snprintf(line, sizeof(line), "%s %u %d %d", asked->unit, asked->lines, asked->follow,
-                         asked->wait);
-                send_line(line, i == BATCHES - 1);
+                send_line(printed("%s %u %d %d", asked->unit, asked->lines, asked->follow, asked->wait),
+                          i == BATCHES - 1);
         }
 }
 
@@ -79,9 +78,7 @@ static void send_many(void) {
 static void send_who(void) {
         for (;;) {
                 const Argosy__HelperJournal *asked = receive();
-                _cleanup_free_ char *line = str_printf("%s %d", asked->unit, (int) getpid());
-
-                send_line(line, true);
+                send_line(printed("%s %d", asked->unit, (int) getpid()), true);
         }
 }
 

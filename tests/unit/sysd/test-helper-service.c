@@ -15,6 +15,7 @@
 
 #include "helper-link.h"
 #include "helper-service.h"
+#include "messages.h"
 #include "str.h"
 
 enum { BRIEFLY_MS = 20, LONG_MS = 600 * 1000, SAYS_ITS_PID = 1, ENDS = 2, BYTES_MAX = 256 };
@@ -22,14 +23,13 @@ enum { BRIEFLY_MS = 20, LONG_MS = 600 * 1000, SAYS_ITS_PID = 1, ENDS = 2, BYTES_
 // ---- the helper: MODE MANAGER LEADER BORN; the last says what it does
 
 static int helper_main(char *const words[4]) {
-        Argosy__HelperReply reply = ARGOSY__HELPER_REPLY__INIT;
         _cleanup_buf_ Buf frame = {};
         char why[BYTES_MAX];
 
         if (atoi(words[3]) == ENDS)
                 return EXIT_SUCCESS;
         str_fit(why, sizeof(why), "%d %s %s %s", (int) getpid(), words[0], words[1], words[2]);
-        reply.why = why;
+        Argosy__HelperReply reply = HELPER_REPLY_OF(.why = why);
         if (helper_frame_pack(&reply.base, &frame) < 0 ||
             write(STDIN_FILENO, frame.data, frame.len) != (ssize_t) frame.len)
                 return EXIT_FAILURE;

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "printed.h"
 #include "test.h"
 #include "str.h"
 
@@ -102,17 +103,13 @@ static void a_file_that_may_be_read_now_is_another_one(void **state) {
 }
 
 static void of_very_many_new_files_none_is_missed(void **state) {
-        char name[32];
-
         for (int i = 0; i < MANY; i++) {
-                snprintf(name, sizeof(name), "user-%d.journal", i);
-                create(name);
+                create(printed("user-%d.journal", i));
         }
         assert_int_equal(journal_watch_read(watch), JOURNAL_OTHER_FILES);
         for (int i = 0; i < MANY; i++) {
                 assert_int_equal(journal_watch_again(watch), 0);
-                snprintf(name, sizeof(name), "user-%d.journal", i);
-                append(name);
+                append(printed("user-%d.journal", i));
                 assert_int_equal(journal_watch_read(watch), JOURNAL_OTHER_FILES);
         }
         assert_int_equal(journal_watch_again(watch), 0);

@@ -5,6 +5,7 @@
 // the check has gone round, what we know is what is. ARGOSY_SEED=N runs one seed, ARGOSY_SEEDS=N so many.
 
 #include "loop.h"
+#include "printed.h"
 #include "tmpdir.h"
 
 #include <inttypes.h>
@@ -240,14 +241,12 @@ static void finds_no_more(void) {
 // With nothing to look at, the next look is half a period away.
 static void units_that_come_later_are_looked_at_within_a_round_too(void **state) {
         enum { SECOND = 1000 * 1000, MANY = 27 * SYSTEMD_CHECK_CHUNK };
-        char name[32];
 
         open_manager(24 * SECOND); // so the first look would be 12 s away, and then is 0.9 s
         loop_until(n_synced == 1);
         uint64_t begin_us = uv_hrtime() / 1000;
         for (int i = 0; i < MANY; i++) {
-                snprintf(name, sizeof(name), "u%i.service", i);
-                add(name, true);
+                add(printed("u%i.service", i), true);
         }
         loop_until(stats().check_calls > 0);
         assert_true(uv_hrtime() / 1000 - begin_us < 10 * SECOND);

@@ -4,6 +4,7 @@
 // worth.
 
 #include "manager-words.h"
+#include "printed.h"
 #include "str.h"
 
 static void run_job(SystemdJobKind kind, const char *name) {
@@ -226,9 +227,7 @@ static void few_jobs_are_in_flight_and_slow_ones_hold_nobody_up(void **state) {
         loop_until(n_jobs_done == 80);
         assert_int_equal(fake_systemd_calls(fake, "StartUnit"), 100);
         for (int i = 0; i < 20; i++) {
-                _cleanup_free_ char *name = str_printf("slow%d.service", i);
-
-                fake_systemd_finish(fake, name, "done");
+                fake_systemd_finish(fake, printed("slow%d.service", i), "done");
         }
         loop_until(n_jobs_done == 100);
 }

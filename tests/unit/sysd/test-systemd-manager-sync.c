@@ -4,6 +4,7 @@
 // when signals were lost.
 
 #include "manager-words.h"
+#include "printed.h"
 #include "str.h"
 
 #include <inttypes.h>
@@ -218,9 +219,7 @@ static void the_check_costs_calls_only_for_loaded_units(void **state) {
         }
         open_manager(100 * 1000);
         for (int i = 0; i < 250; i++) {
-                _cleanup_free_ char *name = str_printf("u%d.service", i);
-
-                watch_unit(manager, name);
+                watch_unit(manager, printed("u%d.service", i));
         }
         loop_until((systemd_manager_stats(manager, &stats), stats.checks) == 3);
         assert_int_equal(fake_systemd_calls(fake, "ListUnitsByNames"),

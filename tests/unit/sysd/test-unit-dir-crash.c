@@ -4,6 +4,7 @@
 // unit start with a content that it never had and was not about to get, nor without its settings; and the
 // next run repairs the rest from the ledger's intentions.
 
+#include "printed.h"
 #include "tmpdir.h"
 
 #include <errno.h>
@@ -291,9 +292,8 @@ static void leave_behind(void) {
         assert_true(mkdir("theirs", 0755) == 0 || errno == EEXIST);
         assert_int_equal(mkdir("units/a.target.wants", 0755), 0);
         for (size_t i = 0; i < ELEMENTSOF(left); i++) {
-                _cleanup_free_ char *path = str_printf("theirs/%s", left[i].name);
-
-                assert_int_equal(file_replace(AT_FDCWD, path, "theirs", 6, 0644, 0), 0);
+                assert_int_equal(
+                        file_replace(AT_FDCWD, printed("theirs/%s", left[i].name), "theirs", 6, 0644, 0), 0);
                 put_link(left[i].name, left[i].name);
         }
         put_link("a.target.wants/web@1.service", "web@1.service");

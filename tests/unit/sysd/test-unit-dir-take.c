@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // What fleet has left behind becomes ours, file and links; what somebody else has does not.
+#include "printed.h"
 #include "unit-dir-words.h"
 
 static void put_link(const char *path, const char *target) {
@@ -65,9 +66,7 @@ static void what_is_refused_keeps_all_its_links(void **state) {
         assert_int_equal(write_one("web@1.service", "y", true, NULL), -EEXIST);
         assert_int_equal(write_one("alias.service", content, false, NULL), -EEXIST);
         for (size_t i = 0; i < ELEMENTSOF(names); i++) {
-                _cleanup_free_ char *wants = str_printf("units/multi-user.target.wants/%s", names[i]);
-
-                assert_true(exists(wants));
+                assert_true(exists(printed("units/multi-user.target.wants/%s", names[i])));
                 assert_true(unit_dir_is_left_behind(d, names[i]));
                 assert_false(unit_dir_find(d, names[i], NULL));
         }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Files and drop-ins of units: how they are written, shared by instances, kept and removed.
+#include "printed.h"
 #include "unit-dir-words.h"
 
 static bool same_file(const char *a, const char *b) {
@@ -24,17 +25,14 @@ static void the_longest_name_has_everything_beside_it(void **state) {
         static const char job[] =
                 "[Service]\nType=oneshot\nExecStart=/bin/true\n[X-Argosy]\nCutOff=stop\nCutOffSec=7\n"
                 "[Install]\nWantedBy=a.target\n";
-        char name[UNIT_NAME_MANAGED_MAX + 1], path[2 * UNIT_NAME_MAX];
+        char name[UNIT_NAME_MANAGED_MAX + 1];
 
         memset(name, 'a', sizeof(name));
         strcpy(name + UNIT_NAME_MANAGED_MAX - strlen(".service"), ".service");
         assert_int_equal(write_one(name, job, false, "argosy-01.slice"), 0);
-        snprintf(path, sizeof(path), "units/%s", name);
-        assert_file(path, job);
-        snprintf(path, sizeof(path), "units/%s.d/50-argosy.conf", name);
-        assert_true(exists(path));
-        snprintf(path, sizeof(path), "units/a.target.wants/%s", name);
-        assert_true(exists(path));
+        assert_file(printed("units/%s", name), job);
+        assert_true(exists(printed("units/%s.d/50-argosy.conf", name)));
+        assert_true(exists(printed("units/a.target.wants/%s", name)));
         assert_true(exists("units/argosy-pin@.target"));
         assert_int_equal(remove_one(name), 0);
         assert_int_equal(count_files("units"), 0);
@@ -242,9 +240,7 @@ static void the_directory_is_newer_after_every_batch(void **state) {
         open_dir();
         int64_t last = mtime_us();
         for (int i = 0; i < 20; i++) {
-                _cleanup_free_ char *name = str_printf("u%d.service", i);
-
-                assert_int_equal(write_one(name, "x", false, NULL), 0);
+                assert_int_equal(write_one(printed("u%d.service", i), "x", false, NULL), 0);
                 assert_true(mtime_us() > last);
                 last = mtime_us();
                 assert_int_equal(utimensat(AT_FDCWD, "units", stuck, 0), 0); // as a coarse clock would

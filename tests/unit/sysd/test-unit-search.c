@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "loop.h"
+#include "printed.h"
 #include "tmpdir.h"
 
 #include "fileio.h"
@@ -142,9 +143,7 @@ static void a_directory_that_is_too_full_to_list_is_asked(void **state) {
         enum { MORE_THAN_LISTED = 1000 }; // for the names that look() asks for
 
         for (int i = 0; i < MORE_THAN_LISTED; i++) {
-                _cleanup_free_ char *name = str_printf("%i", i);
-
-                assert_int_equal(symlink("x", path_of(0, name)), 0);
+                assert_int_equal(symlink("x", path_of(0, printed("%i", i))), 0);
         }
         put(OWN, "web.service", "[Service]");
         mask(0, "web.service");

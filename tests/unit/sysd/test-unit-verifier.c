@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "messages.h"
+#include "printed.h"
 #include "str.h"
 #include "unit-verifier.h"
 
@@ -46,12 +48,11 @@ static void reply_about(const Argosy__HelperVerify *q) {
 
                 if (!bad && !memmem(q->files[i]->content.data, q->files[i]->content.len, "odd", 3))
                         continue;
-                argosy__helper_finding__init(&list[reply.n_findings]);
-                list[reply.n_findings].file = (uint32_t) i;
-                list[reply.n_findings].line = 1;
-                list[reply.n_findings].kind =
-                        bad ? ARGOSY__FINDING_KIND__FINDING_REFUSED : ARGOSY__FINDING_KIND__FINDING_WARNING;
-                list[reply.n_findings].text = q->files[i]->name;
+                list[reply.n_findings] = (Argosy__HelperFinding) MESSAGE_OF(
+                        helper_finding, .file = (uint32_t) i, .line = 1,
+                        .kind = bad ? ARGOSY__FINDING_KIND__FINDING_REFUSED
+                                    : ARGOSY__FINDING_KIND__FINDING_WARNING,
+                        .text = q->files[i]->name);
                 pointers[reply.n_findings] = &list[reply.n_findings];
                 reply.n_findings++;
         }
@@ -185,9 +186,7 @@ static void instances_share_one_question(void **state) {
 
         open_verifier("answers");
         for (size_t i = 0; i < ELEMENTSOF(a); i++) {
-                _cleanup_free_ char *name = str_printf("a@%zu.service", i);
-
-                ask_for(name, "bad", LONG_MS, &a[i]);
+                ask_for(printed("a@%zu.service", i), "bad", LONG_MS, &a[i]);
         }
         for (size_t i = 0; i < ELEMENTSOF(a); i++) {
                 loop_until(a[i].n == 1);

@@ -180,8 +180,7 @@ static inline void connect_both(void) {
 static inline Argosy__ToVoter beat_of(Argosy__ToVoter__Beat *beat, uint64_t seq) {
         Argosy__ToVoter m = TO_VOTER_OF(BEAT, beat, beat);
 
-        argosy__to_voter__beat__init(beat);
-        beat->seq = seq;
+        *beat = (Argosy__ToVoter__Beat) MESSAGE_OF(to_voter__beat, .seq = seq);
         return m;
 }
 
@@ -202,23 +201,17 @@ static inline void send_wait(Stream *s, size_t n, bool packed) {
         _cleanup_buf_ Buf frame = {};
         Argosy__Request__Wait__Item item = ARGOSY__REQUEST__WAIT__ITEM__INIT,
                                     **items = calloc(n, sizeof(*items));
-        Argosy__ToVoter__Forward forward = ARGOSY__TO_VOTER__FORWARD__INIT;
-        Argosy__Request__Wait wait = ARGOSY__REQUEST__WAIT__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
-        Argosy__ToVoter m = ARGOSY__TO_VOTER__INIT;
 
         assert_non_null(items);
         item.name = (char *) "a-unit-of-some-length@1.service";
         item.revision = 1;
         for (size_t i = 0; i < n; i++)
                 items[i] = &item;
-        wait.items = items;
-        wait.n_items = n;
-        request.what_case = ARGOSY__REQUEST__WHAT_WAIT;
-        request.wait = &wait;
-        forward.request = &request;
-        m.msg_case = ARGOSY__TO_VOTER__MSG_FORWARD;
-        m.forward = &forward;
+        Argosy__Request__Wait wait = MESSAGE_OF(request__wait, .items = items, .n_items = n);
+        Argosy__Request request = REQUEST_OF(WAIT, wait, &wait);
+        Argosy__ToVoter__Forward forward = MESSAGE_OF(to_voter__forward, .request = &request);
+        Argosy__ToVoter m =
+                MESSAGE_OF(to_voter, .msg_case = ARGOSY__TO_VOTER__MSG_FORWARD, .forward = &forward);
         if (packed) {
                 assert_int_equal(frame_pack(&m.base, FRAME_MAX, &frame), 0);
                 assert_int_equal(frame.allocated, frame.len);

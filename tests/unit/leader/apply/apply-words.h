@@ -52,14 +52,12 @@ static struct {
 } room;
 
 static inline Argosy__Request__Apply message_of(const Folder *f) {
-        Argosy__Request__Apply m = ARGOSY__REQUEST__APPLY__INIT;
-
         for (size_t i = 0; i < f->n; i++) {
                 Argosy__Request__Apply__Unit *u = room.unit_pointers[i] = &room.units[i];
 
-                argosy__request__apply__unit__init(u);
-                u->name = (char *) f->units[i].name;
-                u->brought = f->units[i].brought;
+                *u = (Argosy__Request__Apply__Unit) MESSAGE_OF(request__apply__unit,
+                                                               .name = (char *) f->units[i].name,
+                                                               .brought = f->units[i].brought);
                 if (f->units[i].content) {
                         room.hashes[i] = hash_of(f->units[i].content, strlen(f->units[i].content));
                         u->spec = (ProtobufCBinaryData){HASH_SIZE, room.hashes[i].bytes};
@@ -67,14 +65,10 @@ static inline Argosy__Request__Apply message_of(const Folder *f) {
                 u->target = f->units[i].target;
                 u->from_template = f->units[i].from_template;
         }
-        m.set = (char *) (f->set ?: "shop");
-        m.units = room.unit_pointers;
-        m.n_units = f->n;
-        m.prune = f->prune;
-        m.adopt = f->adopt;
-        m.force = f->force;
-        m.rolling = f->rolling;
-        m.health_us = f->rolling ? 5 * USEC_PER_SEC : 0;
+        Argosy__Request__Apply m =
+                MESSAGE_OF(request__apply, .set = (char *) (f->set ?: "shop"), .units = room.unit_pointers,
+                           .n_units = f->n, .prune = f->prune, .adopt = f->adopt, .force = f->force,
+                           .rolling = f->rolling, .health_us = f->rolling ? 5 * USEC_PER_SEC : 0);
         return m;
 }
 

@@ -96,24 +96,19 @@ typedef struct File {
 static inline const Argosy__Response__UnitResult *change_all(Argosy__Verb verb, const char *const *names,
                                                              size_t n_names, const File *files,
                                                              size_t n_files, bool replace) {
-        Argosy__Request__Change c = ARGOSY__REQUEST__CHANGE__INIT;
         Argosy__NamedFile sent[8], *pointers[8];
         BatchBuilder d = {};
 
         for (size_t i = 0; i < n_files; i++) {
-                argosy__named_file__init(&sent[i]);
-                sent[i].name = (char *) files[i].name;
-                sent[i].path = (char *) files[i].name;
-                sent[i].content.data = (uint8_t *) files[i].content;
-                sent[i].content.len = strlen(files[i].content);
+                sent[i] = (Argosy__NamedFile) MESSAGE_OF(named_file, .name = (char *) files[i].name,
+                                                         .path = (char *) files[i].name,
+                                                         .content.data = (uint8_t *) files[i].content,
+                                                         .content.len = strlen(files[i].content));
                 pointers[i] = &sent[i];
         }
-        c.verb = verb;
-        c.names = (char **) names;
-        c.n_names = n_names;
-        c.files = pointers;
-        c.n_files = n_files;
-        c.replace = replace;
+        Argosy__Request__Change c =
+                MESSAGE_OF(request__change, .verb = verb, .names = (char **) names, .n_names = n_names,
+                           .files = pointers, .n_files = n_files, .replace = replace);
         message_free(w.response);
         w.response = NULL;
         w.error = change_plan(w.state, &c, &d, w.ops ?: &ops, NULL, &w.response);

@@ -138,7 +138,6 @@ enum { MANY_REVS = 2 * LEADER_LIMIT_forgets + 1000 };
 static const Argosy__Response *forget_many(const char *first, const char *last) {
         static char words[MANY_REVS][HASH_HEX_SIZE], *revs[MANY_REVS];
         Argosy__Request__Forget m = ARGOSY__REQUEST__FORGET__INIT;
-        Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
         Argosy__Request request = REQUEST_OF(FORGET, forget, &m);
         uint64_t id[2] = {++g.id, 66};
 
@@ -152,7 +151,8 @@ static const Argosy__Response *forget_many(const char *first, const char *last) 
         revs[MANY_REVS - 1] = (char *) (last ?: revs[MANY_REVS - 1]);
         m.revs = revs;
         m.n_revs = MANY_REVS;
-        job.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
+        Argosy__Request__Job job =
+                JOB_OF(.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)});
         request.job = &job;
         return rig_last(rig_ask_and_settle(&g, &request));
 }

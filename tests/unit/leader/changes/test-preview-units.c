@@ -5,6 +5,7 @@
 #include "leader-private.h"
 #include "leader-rig.h"
 #include "messages.h"
+#include "printed.h"
 #include "request-ties.h"
 #include "test.h"
 #include "str.h"
@@ -170,9 +171,9 @@ static const Argosy__Response__Change *plan_two(const char *const names[2], cons
         uint8_t id[16] = {9};
 
         for (size_t i = 0; i < 2; i++) {
-                argosy__named_file__init(&files[i]);
-                files[i].name = files[i].path = (char *) names[i];
-                files[i].content = (ProtobufCBinaryData){strlen(contents[i]), (uint8_t *) contents[i]};
+                files[i] = (Argosy__NamedFile) MESSAGE_OF(
+                        named_file, .name = (char *) names[i], .path = (char *) names[i],
+                        .content = (ProtobufCBinaryData){strlen(contents[i]), (uint8_t *) contents[i]});
         }
         change.id = (ProtobufCBinaryData){sizeof(id), id};
         change.verb = START;
@@ -308,9 +309,7 @@ static void nobody_follows_one_that_stays(void **state) {
 static void start_group(const char *room) {
         (void) rig_label(&g, "n1", "offers/slot", "3");
         for (unsigned i = 1; i <= 3; i++) {
-                _cleanup_free_ char *name = str_printf("old@%u.service", i);
-
-                assert_string_equal(rig_change(&g, START, name, GROUP)->node, "n1");
+                assert_string_equal(rig_change(&g, START, printed("old@%u.service", i), GROUP)->node, "n1");
         }
         (void) rig_label(&g, "n2", "offers/slot", room);
 }

@@ -60,9 +60,9 @@ static void two_that_come_with_two_files_are_not_both_taken(void **state) {
         const Argosy__Response__Change *c;
 
         for (size_t i = 0; i < 2; i++) {
-                argosy__named_file__init(&files[i]);
-                files[i].name = files[i].path = names[i];
-                files[i].content = (ProtobufCBinaryData){strlen(contents[i]), (uint8_t *) contents[i]};
+                files[i] = (Argosy__NamedFile) MESSAGE_OF(
+                        named_file, .name = names[i], .path = names[i],
+                        .content = (ProtobufCBinaryData){strlen(contents[i]), (uint8_t *) contents[i]});
         }
         c = rig_change_answered(rig_ask_and_settle(&g, A_REQUEST(CHANGE, change, &m)));
         assert_int_equal(c->units[0]->status, 0);
@@ -121,9 +121,9 @@ static void who_is_refused_in_the_request_shares_all_the_same(void **state) {
                                                .id = (ProtobufCBinaryData){sizeof(id), id});
 
         for (size_t i = 0; i < 2; i++) {
-                argosy__named_file__init(&files[i]);
-                files[i].name = files[i].path = names[i];
-                files[i].content = (ProtobufCBinaryData){strlen(contents[i]), (uint8_t *) contents[i]};
+                files[i] = (Argosy__NamedFile) MESSAGE_OF(
+                        named_file, .name = names[i], .path = names[i],
+                        .content = (ProtobufCBinaryData){strlen(contents[i]), (uint8_t *) contents[i]});
         }
         (void) rig_ask_and_settle(&g, A_REQUEST(CHANGE, change, &m));
         assert_true(rig_has_content(&g, "app.service", SHARER("app", "2")));

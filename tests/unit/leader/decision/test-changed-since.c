@@ -45,7 +45,6 @@ static void a_job_that_was_held_back_meanwhile_is_found(void **state) {
 static void change_long(Argosy__Verb verb) {
         static char names[LONG][UNIT_NAME_MAX + 1], *pointers[LONG];
         Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
-        Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
         Argosy__Request request = REQUEST_OF(CHANGE, change, &change);
         uint64_t id[2] = {++g.id, 66};
 
@@ -53,8 +52,11 @@ static void change_long(Argosy__Verb verb) {
                 snprintf(names[i], sizeof(names[i]), "l@%0200zu.service", i);
                 pointers[i] = names[i];
         }
-        file.name = file.path = (char *) "l@.service";
-        file.content = (ProtobufCBinaryData){.data = (uint8_t *) SERVICE, .len = strlen(SERVICE)};
+        Argosy__NamedFile file = MESSAGE_OF(named_file, .name = (char *) "l@.service",
+                                            .path = (char *) "l@.service",
+                                            .content = (ProtobufCBinaryData){.data = (uint8_t *) SERVICE,
+                                                                             .len = strlen(SERVICE)}),
+                          *files = &file;
         change.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
         change.verb = verb;
         change.names = pointers;

@@ -293,13 +293,11 @@ static void a_host_that_attaches_anew_is_asked_again(void **state) {
 // Of which it has so many units that its Attach comes in parts.
 static void begin_to_attach(RigHost *h) {
         Argosy__ToVoter__Attach first = ARGOSY__TO_VOTER__ATTACH__INIT;
-        Argosy__ToVoter m = ARGOSY__TO_VOTER__INIT;
 
         h->virtual.ops->attaching(&first, h->virtual.userdata);
         first.seq = ++h->virtual.seq;
         first.parts = true;
-        m.msg_case = ARGOSY__TO_VOTER__MSG_ATTACH;
-        m.attach = &first;
+        Argosy__ToVoter m = MESSAGE_OF(to_voter, .msg_case = ARGOSY__TO_VOTER__MSG_ATTACH, .attach = &first);
         _cleanup_(message_freep) Argosy__ToVoter *copy = message_copy(&m); // what is in it may be taken
         leader_on_message(g.leader, h->number, copy);
         rig_settle(&g);
@@ -583,15 +581,16 @@ static void a_held_job_that_is_not_resolved_is_over(void **state) {
 }
 
 static RigAnswer *start_unpinned(const char *name, const char *content) {
-        Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
+        Argosy__NamedFile file = MESSAGE_OF(named_file, .name = (char *) name, .path = (char *) name,
+                                            .content = (ProtobufCBinaryData){.data = (uint8_t *) content,
+                                                                             .len = strlen(content)}),
+                          *files = &file;
         uint64_t id[2] = {++g.id, 66};
         Argosy__Request__Change m = MESSAGE_OF(
                 request__change, .id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)},
                 .verb = START, .names = (char **) &name, .n_names = 1, .files = &files, .n_files = 1,
                 .unpinned = true);
 
-        file.name = file.path = (char *) name;
-        file.content = (ProtobufCBinaryData){.data = (uint8_t *) content, .len = strlen(content)};
         return rig_ask_and_settle(&g, A_REQUEST(CHANGE, change, &m));
 }
 

@@ -13,6 +13,7 @@
 #include "event-marks.h"
 #include "event-stream.h"
 #include "messages.h"
+#include "printed.h"
 #include "str.h"
 
 #define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
@@ -185,9 +186,7 @@ static void a_drain_is_told_of_until_the_node_is_open_again(void **state) {
         Asked a;
 
         for (int i = 0; i < 6; i++) {
-                _cleanup_free_ char *name = str_printf("unit-%d.service", i);
-
-                rig_change(&g, START, name, SERVICE);
+                rig_change(&g, START, printed("unit-%d.service", i), SERVICE);
         }
         from_now(&a, ARGOSY__EVENT_KIND__EVENT_DRAIN);
         (void) rig_set_mode(&g, "n2", ARGOSY__NODE_MODE__MODE_DRAINING, 600, "disks");

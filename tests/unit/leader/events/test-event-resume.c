@@ -13,6 +13,7 @@
 #include "event-stream.h"
 #include "log-trail.h"
 #include "messages.h"
+#include "printed.h"
 #include "str.h"
 
 #define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
@@ -108,9 +109,8 @@ static void jobs_that_the_next_leader_tells_no_more_begin_anew(void **state) {
         assert_non_null(strstr(event_field(begins(&a), "kinds"), "job"));
         assert_int_equal(count(&a, ARGOSY__EVENT_KIND__EVENT_JOB), TOLD);
         for (uint64_t number = last - TOLD + 1; number <= last; number++) {
-                _cleanup_free_ char *word = str_printf("%llu", (unsigned long long) number);
-
-                assert_non_null(asked_find(&a, ARGOSY__EVENT_KIND__EVENT_JOB, word));
+                assert_non_null(asked_find(&a, ARGOSY__EVENT_KIND__EVENT_JOB,
+                                           printed("%llu", (unsigned long long) number)));
         }
         asked_forget(&a);
 }
@@ -218,9 +218,7 @@ static void a_place_in_the_middle_of_what_an_earlier_leader_told_is_one_too(void
         Asked a = {.max_bytes = 1024};
 
         for (int i = 0; i < 20; i++) {
-                _cleanup_free_ char *name = str_printf("unit-%d.service", i);
-
-                rig_change(&g, START, name, SERVICE);
+                rig_change(&g, START, printed("unit-%d.service", i), SERVICE);
         }
         rig_pass_ms(&g, 3000);
         tell_all(&a);

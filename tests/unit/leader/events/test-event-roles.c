@@ -12,6 +12,7 @@
 #include "event-marks.h"
 #include "event-stream.h"
 #include "messages.h"
+#include "printed.h"
 #include "registry.h"
 #include "str.h"
 
@@ -37,9 +38,7 @@ static void change_access(bool revoke, const char *role) {
 
 FIXTURE(setup) {
         rig_start(&g, 3);
-        argosy__author__init(&alice);
-        alice.host = 2;
-        alice.uid = 1000;
+        alice = (Argosy__Author) AUTHOR_OF(.host = 2, .uid = 1000);
         alice.user = (char *) "alice";
         rig_make_role(&g, "web");
         change_access(false, "web");
@@ -119,16 +118,12 @@ static void what_a_node_says_is_told_also_before_the_unit_is(void **state) {
         bool found = false;
 
         for (int i = 0; i < 20; i++) {
-                _cleanup_free_ char *name = str_printf("db%d.service", i);
-
-                rig_change(&g, START, name, DB);
+                rig_change(&g, START, printed("db%d.service", i), DB);
         }
         assert_true(asked_pull(&g, &a));
         g.leader->limits.event_rows = 2;
         for (int i = 0; i < 20; i++) {
-                _cleanup_free_ char *name = str_printf("db%d.service", i);
-
-                event_mark(g.leader, &unit_find(g.leader, name)->event);
+                event_mark(g.leader, &unit_find(g.leader, printed("db%d.service", i))->event);
         }
         rig_change(&g, START, "web.service", WEB);
         while (asked_pull(&g, &a))

@@ -11,6 +11,7 @@
 
 #include "event-stream.h"
 #include "messages.h"
+#include "printed.h"
 #include "registry.h"
 #include "str.h"
 #include "tables.h"
@@ -104,9 +105,7 @@ static void a_host_that_attaches_anew_costs_its_own_rows(void **state) {
         Asked a;
 
         for (unsigned i = 0; i < UNITS; i++) {
-                _cleanup_free_ char *name = str_printf("all-%u.service", i);
-
-                rig_change(&g, START, name, EVERYWHERE);
+                rig_change(&g, START, printed("all-%u.service", i), EVERYWHERE);
         }
         from_now(&a);
         tell_all(&a);
@@ -123,9 +122,7 @@ static void another_unit_on_all_nodes_costs_no_rows_of_the_others(void **state) 
         Asked a;
 
         for (unsigned i = 0; i < UNITS; i++) {
-                _cleanup_free_ char *name = str_printf("all-%u.service", i);
-
-                rig_change(&g, START, name, EVERYWHERE);
+                rig_change(&g, START, printed("all-%u.service", i), EVERYWHERE);
         }
         from_now(&a);
         uint64_t rows = g.leader->events->n_rows;
@@ -164,8 +161,7 @@ static void ask_about_the_gone(Rig *rig) {
 
         for (unsigned i = 0; i < GOING; i++) {
                 snprintf(names[i], sizeof(names[i]), "many@%u.service", i);
-                argosy__request__wait__item__init(&items[i]);
-                items[i].name = names[i];
+                items[i] = (Argosy__Request__Wait__Item) MESSAGE_OF(request__wait__item, .name = names[i]);
                 if (!unit_find(g.leader, names[i]))
                         pointers[wait.n_items++] = &items[i];
         }
@@ -204,9 +200,7 @@ enum { AGAIN = 7 };
 
 static void change_each(Argosy__Verb verb, const char *content) {
         for (unsigned i = 0; i < AGAIN; i++) {
-                _cleanup_free_ char *name = str_printf("again%u.service", i);
-
-                (void) rig_change_with(&g, verb, name, content, false, NULL);
+                (void) rig_change_with(&g, verb, printed("again%u.service", i), content, false, NULL);
         }
 }
 
@@ -426,12 +420,10 @@ static void who_attaches_anew_and_says_the_same_tells_nothing_new(void **state) 
 // Turns make a few rows each, and the host has more.
 static void of_many_units_that_are_as_they_were_nothing_new_is_told(void **state) {
         enum { UNITS = 24, ROWS = 4 };
-        char name[32];
         Asked a = {};
 
         for (unsigned i = 0; i < UNITS; i++) {
-                snprintf(name, sizeof(name), "all-%u.service", i);
-                rig_change(&g, START, name, EVERYWHERE);
+                rig_change(&g, START, printed("all-%u.service", i), EVERYWHERE);
         }
         rig_pass_ms(&g, 3000); // the jobs have ended
         tell_all(&a);

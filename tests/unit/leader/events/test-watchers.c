@@ -7,6 +7,7 @@
 #include "event-stream.h"
 #include "leader-asks.h"
 #include "messages.h"
+#include "printed.h"
 #include "str.h"
 #include "watch-copy.h"
 #include "watchers.h"
@@ -414,9 +415,7 @@ static void an_answer_is_no_longer_than_was_asked_for(void **state) {
         unsigned n = 0;
 
         for (int i = 0; i < 20; i++) {
-                _cleanup_free_ char *name = str_printf("unit-%d.service", i);
-
-                rig_change(&g, START, name, SERVICE);
+                rig_change(&g, START, printed("unit-%d.service", i), SERVICE);
         }
         while (asked_pull(&g, &c.asked)) {
                 assert_true(c.asked.bytes <= 1024);

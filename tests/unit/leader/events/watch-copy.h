@@ -10,6 +10,7 @@
 #include "job-state.h"
 #include "leader-private.h"
 #include "message.h"
+#include "printed.h"
 #include "response.h"
 #include "unit-row.h"
 
@@ -262,15 +263,13 @@ static inline size_t compare_states(const Copy *c) {
 
                 list_foreach (i, &u->on_nodes) {
                         const UnitOnNode *s = CONTAINER_OF(i, UnitOnNode, by_unit);
-                        char text[TEXT_MAX];
 
                         if (!unit_on_node_is_listed(g.leader, e, s))
                                 continue;
                         Argosy__Response__UnitRow *row = unit_row_new(u->name, s->node->name);
                         assert_int_equal(unit_row_fill_states(g.leader, s->node, s, row), 0);
-                        snprintf(text, sizeof(text), "%s %s %s %s", row->load, row->active, row->sub,
-                                 row->note);
-                        assert_row(c, u->name, s->node->name, text);
+                        assert_row(c, u->name, s->node->name,
+                                   printed("%s %s %s %s", row->load, row->active, row->sub, row->note));
                         message_free(row);
                         n++;
                 }

@@ -3,6 +3,7 @@
 // Many hosts are lost at once: nothing is moved until enough are back, are drained or removed.
 #include "leader-private.h"
 #include "leader-asks.h"
+#include "printed.h"
 #include "test.h"
 #include "str.h"
 
@@ -16,9 +17,7 @@ FIXTURE(setup) {
         rig_start(&g, HOSTS);
         g.leader->config.mass_loss_percent = 50;
         for (unsigned i = 0; i < UNITS; i++) {
-                _cleanup_free_ char *name = str_printf("u%u.service", i);
-
-                rig_change(&g, ARGOSY__VERB__VERB_START, name, SERVICE);
+                rig_change(&g, ARGOSY__VERB__VERB_START, printed("u%u.service", i), SERVICE);
         }
 }
 
@@ -46,9 +45,7 @@ static void units_of_more_hosts_stay_until_enough_are_back(void **state) {
         // Three of six are missing now: theirs move, and the one that is back has its own.
         assert_int_equal(units_on(1) + units_on(2) + units_on(6), UNITS);
         for (unsigned i = 0; i < UNITS; i++) {
-                _cleanup_free_ char *name = str_printf("u%u.service", i);
-
-                assert_int_equal(rig_count_running(&g, name), 1);
+                assert_int_equal(rig_count_running(&g, printed("u%u.service", i)), 1);
         }
 }
 

@@ -3,6 +3,7 @@
 // Units that do not leave a lost node at once, or not at all.
 #include "leader-asks.h"
 #include "leader-private.h"
+#include "printed.h"
 #include "test.h"
 #include "messages.h"
 #include "str.h"
@@ -207,9 +208,7 @@ static void a_container_stays_where_its_data_is_and_why_says_so(void **state) {
 }
 
 static const Argosy__Response__UnitResult *start_on(const char *name, uint32_t host, const char *options) {
-        _cleanup_free_ char *content = str_printf(SERVICE "[X-Argosy]\nHost=n%u\n%s", host, options);
-
-        return rig_change(&g, START, name, content);
+        return rig_change(&g, START, name, printed(SERVICE "[X-Argosy]\nHost=n%u\n%s", host, options));
 }
 
 static const Argosy__Response__UnitResult *give_x(const char *content) {

@@ -3,6 +3,7 @@
 // Tokens with a whole leader: who may make one, what it lets somebody do, and that it lets nobody do more.
 #include <errno.h>
 
+#include "printed.h"
 #include "test.h"
 
 #include "access-token.h"
@@ -191,12 +192,10 @@ static void a_name_is_that_of_one_that_can_be_used(void **state) {
 }
 
 static void there_are_only_so_many(void **state) {
-        char name[16];
         Key k;
 
         for (unsigned i = 0; i < CLUSTER_ACCESS_TOKENS_MAX; i++) {
-                snprintf(name, sizeof(name), "t%u", i);
-                create_well(&k, name, VIEW, NULL, 0);
+                create_well(&k, printed("t%u", i), VIEW, NULL, 0);
         }
         key_init(&k, "one more");
         assert_int_equal(create(&k, (Make){.right = VIEW})->status, ENOSPC);
@@ -397,9 +396,7 @@ static void a_job_that_is_held_goes_with_its_token(void **state) {
         assert_int_equal(end_token("ci")->status, 0);
         Argosy__Request__JobRelease release =
                 MESSAGE_OF(request__job_release, .numbers = &number, .n_numbers = 1);
-        argosy__request__init(&request);
-        request.what_case = ARGOSY__REQUEST__WHAT_JOB_RELEASE;
-        request.job_release = &release;
+        request = (Argosy__Request) REQUEST_OF(JOB_RELEASE, job_release, &release);
         assert_int_equal(ask(&request)->status, 0);
         rig_pass_ms(&g, 2000);
         assert_null(rig_record(&g, "web.service"));

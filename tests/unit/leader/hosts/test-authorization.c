@@ -3,6 +3,7 @@
 // What the leader lets somebody do and see, with a whole leader.
 #include <errno.h>
 
+#include "printed.h"
 #include "test.h"
 
 #include "author.h"
@@ -26,9 +27,7 @@ static Argosy__Author alice;
 FIXTURE(setup) {
         rig_start(&g, 3);
         g.author = NULL;
-        argosy__author__init(&alice);
-        alice.host = 2;
-        alice.uid = 1000;
+        alice = (Argosy__Author) AUTHOR_OF(.host = 2, .uid = 1000);
         alice.user = (char *) "alice";
 }
 
@@ -217,10 +216,10 @@ static void what_he_asks_for_again_is_the_same_when_he_may_bring_files(void **st
 }
 
 static Argosy__NamedFile named(const char *name, const char *content) {
-        Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT;
+        Argosy__NamedFile file = MESSAGE_OF(
+                named_file, .name = (char *) name, .path = (char *) name,
+                .content = (ProtobufCBinaryData){.data = (uint8_t *) content, .len = strlen(content)});
 
-        file.name = file.path = (char *) name;
-        file.content = (ProtobufCBinaryData){.data = (uint8_t *) content, .len = strlen(content)};
         return file;
 }
 
@@ -409,15 +408,13 @@ static void readings_have_what_he_may_see(void **state) {
         Argosy__Response__UsageRow rows[] = {ARGOSY__RESPONSE__USAGE_ROW__INIT,
                                              ARGOSY__RESPONSE__USAGE_ROW__INIT},
                                    *pointers[] = {&rows[0], &rows[1]};
-        Argosy__Response__Usage usage = ARGOSY__RESPONSE__USAGE__INIT;
         Argosy__Response response = ARGOSY__RESPONSE__INIT, *r;
 
         a_unit_of_each_role();
         give(VIEW, "web");
         rows[0].unit = (char *) "db.service";
         rows[1].unit = (char *) "web.service";
-        usage.rows = pointers;
-        usage.n_rows = ELEMENTSOF(pointers);
+        Argosy__Response__Usage usage = USAGE_OF(.rows = pointers, .n_rows = ELEMENTSOF(pointers));
         response.what_case = ARGOSY__RESPONSE__WHAT_USAGE;
         response.usage = &usage;
         r = message_copy(&response);
@@ -445,12 +442,10 @@ static void a_file_of_another_time_is_for_who_may_see_all(void **state) {
 // Made in turns.
 static void a_long_list_has_what_he_may_see(void **state) {
         enum { UNITS = 1200 };
-        char name[32];
 
         a_unit_of_each_role();
         for (unsigned i = 0; i < UNITS; i++) {
-                snprintf(name, sizeof(name), "u%u.service", i);
-                rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, name, i == 7 ? WEB : DB);
+                rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, printed("u%u.service", i), i == 7 ? WEB : DB);
         }
         give(VIEW, "web");
         g.author = &alice;

@@ -7,6 +7,7 @@
 #include "leader-private.h"
 #include "leader-rig.h"
 #include "messages.h"
+#include "printed.h"
 #include "response.h"
 #include "test.h"
 #include "str.h"
@@ -23,9 +24,7 @@ RIG_OF(4)
 
 FIXTURE(make_labels) {
         for (unsigned i = 0; i < TOO_MANY; i++) {
-                _cleanup_free_ char *key = str_printf("key%u-%050u", i, i);
-
-                labels[i] = label_new(key, "some-value");
+                labels[i] = label_new(printed("key%u-%050u", i, i), "some-value");
         }
 }
 

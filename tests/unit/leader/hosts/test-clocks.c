@@ -45,16 +45,14 @@ static const Argosy__Response *ask(Argosy__Request *request) {
 }
 
 static const Argosy__Response *create_token(const char *name, uint64_t ttl_sec, Argosy__Author *ret_author) {
-        Argosy__Request__TokenCreate m = ARGOSY__REQUEST__TOKEN_CREATE__INIT;
         static Hash proof, hash;
 
         proof = hash_of(name, strlen(name));
         hash = access_token_hash(&proof);
         *ret_author = author_of_token(&proof);
-        m.name = (char *) name;
-        m.hash = (ProtobufCBinaryData){HASH_SIZE, hash.bytes};
-        m.right = ARGOSY__RIGHT__RIGHT_VIEW;
-        m.ttl_sec = ttl_sec;
+        Argosy__Request__TokenCreate m =
+                TOKEN_CREATE_OF(.name = (char *) name, .hash = (ProtobufCBinaryData){HASH_SIZE, hash.bytes},
+                                .right = ARGOSY__RIGHT__RIGHT_VIEW, .ttl_sec = ttl_sec);
         return ask(A_REQUEST(TOKEN_CREATE, token_create, &m));
 }
 

@@ -6,6 +6,7 @@
 #include "leader-private.h"
 #include "leader-rig.h"
 #include "manager-name.h"
+#include "printed.h"
 #include "test.h"
 #include "messages.h"
 
@@ -60,12 +61,14 @@ static void units_may_name_as_many_lists_of_managers_as_they_like(void **state) 
 
         rig_host_set_manager(&g, 2, "user@1000");
         for (unsigned i = 0; i < LISTS; i++) {
-                char name[32], content[200];
+                char name[32];
 
                 snprintf(name, sizeof(name), "u%u.service", i);
-                snprintf(content, sizeof(content), SERVICE "[X-Argosy]\nManager=user@%u user@1*\n",
-                         2000 + i);
-                assert_int_equal(rig_change(&g, START, name, content)->status, 0);
+                assert_int_equal(
+                        rig_change(&g, START, name,
+                                   printed(SERVICE "[X-Argosy]\nManager=user@%u user@1*\n", 2000 + i))
+                                ->status,
+                        0);
                 assert_int_equal(rig_record(&g, name)->node, rig_host(&g, 2)->virtual.manager_node);
         }
 }
@@ -247,9 +250,7 @@ static void a_host_cannot_invent_managers(void **state) {
 static void attach_with(const char *manager, const char *shelf) {
         RigHost *h = rig_host(&g, 2);
 
-        argosy__label__init(&h->label);
-        h->label.key = "shelf";
-        h->label.value = (char *) shelf;
+        h->label = (Argosy__Label) MESSAGE_OF(label, .key = "shelf", .value = (char *) shelf);
         h->labels = &h->label;
         h->virtual.manager = manager;
         h->attached = false;

@@ -108,8 +108,6 @@ static void assert_refused(const Argosy__Response *r, const char *word) {
 
 // A mistyped name is not kept until somebody lets the job go, whatever is to be done with that node.
 static void what_is_held_back_is_about_nodes_that_there_are(void **state) {
-        Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
-        Argosy__Request__ClusterRemove removal = ARGOSY__REQUEST__CLUSTER_REMOVE__INIT;
         Argosy__Request__ClusterRole role = ARGOSY__REQUEST__CLUSTER_ROLE__INIT;
         Argosy__Request__NodeChange node = ARGOSY__REQUEST__NODE_CHANGE__INIT,
                                     nodes = ARGOSY__REQUEST__NODE_CHANGE__INIT;
@@ -119,7 +117,8 @@ static void what_is_held_back_is_about_nodes_that_there_are(void **state) {
 
         for (size_t i = 0; i < ELEMENTSOF(requests); i++)
                 argosy__request__init(&requests[i]);
-        removal.host = role.host = label.node = names[1];
+        Argosy__Request__ClusterRemove removal =
+                MESSAGE_OF(request__cluster_remove, .host = role.host = label.node = names[1]);
         node.nodes = &names[1];
         node.n_nodes = 1;
         nodes.nodes = names;
@@ -134,7 +133,7 @@ static void what_is_held_back_is_about_nodes_that_there_are(void **state) {
         requests[3].node_change = &nodes;
         requests[4].what_case = ARGOSY__REQUEST__WHAT_LABEL_CHANGE;
         requests[4].label_change = &label;
-        job.hold = true;
+        Argosy__Request__Job job = JOB_OF(.hold = true);
         for (size_t i = 0; i < ELEMENTSOF(requests); i++) {
                 uint64_t id[2] = {++g.id, 88}, last = rig_last_job(&g);
 

@@ -4,6 +4,7 @@
 #include "host-record.h"
 #include "clock.h"
 #include "leader-asks.h"
+#include "printed.h"
 #include "test.h"
 #include "messages.h"
 #include "str.h"
@@ -27,9 +28,7 @@ static RigAnswer *wait_for_drain(const char *node) {
 
 static void start_many(unsigned n) {
         for (unsigned i = 0; i < n; i++) {
-                _cleanup_free_ char *name = str_printf("u%u.service", i);
-
-                assert_int_equal(rig_change(&g, START, name, SERVICE)->status, 0);
+                assert_int_equal(rig_change(&g, START, printed("u%u.service", i), SERVICE)->status, 0);
         }
 }
 
@@ -46,20 +45,17 @@ static const char *refusal_of(const char *name) {
 
 static const Argosy__Response__UnitResult *change_one(Argosy__Verb verb, const char *name,
                                                       const char *format, unsigned i) {
-        _cleanup_free_ char *content = str_printf(format, i);
-
-        return rig_change(&g, verb, name, content);
+        return rig_change(&g, verb, name, printed(format, i));
 }
 
 // More kinds of things than the cluster can count: the unit is refused, and nothing else stops.
 static void more_kinds_of_resources_than_can_be_counted_are_refused_until_one_is_free(void **state) {
         const char *format = SERVICE "[X-Argosy]\nReserveResource=kind%u:1\n";
-        char name[32];
 
         rig_label(&g, "n1", "offers/kind6", "1"); // what is only offered takes up nothing
         for (unsigned i = 0; i <= 6; i++) {
-                snprintf(name, sizeof(name), "r%u.service", i);
-                assert_int_equal(change_one(START, name, format, i)->status, i == 6 ? ENOSPC : 0);
+                assert_int_equal(change_one(START, printed("r%u.service", i), format, i)->status,
+                                 i == 6 ? ENOSPC : 0);
         }
         assert_int_equal(rig_change(&g, START, "plain.service", SERVICE)->status, 0);
         assert_int_equal(rig_count_running(&g, "plain.service"), 1);
@@ -73,11 +69,9 @@ static void more_kinds_of_resources_than_can_be_counted_are_refused_until_one_is
 // A record may be older than the limit: what it demands cannot be counted, and that is said.
 static void who_demands_too_many_kinds_says_so_when_asked(void **state) {
         const char *format = SERVICE "[X-Argosy]\nReserveResource=kind%u:1\n";
-        char name[32];
 
         for (unsigned i = 0; i <= 6; i++) {
-                snprintf(name, sizeof(name), "r%u.service", i);
-                change_one(i < 6 ? START : ARGOSY__VERB__VERB_SUBMIT, name, format, i);
+                change_one(i < 6 ? START : ARGOSY__VERB__VERB_SUBMIT, printed("r%u.service", i), format, i);
         }
         rig_change(&g, ARGOSY__VERB__VERB_DESTROY, "r0.service", NULL);
         assert_int_equal(rig_change(&g, START, "r6.service", NULL)->status, 0);
@@ -106,9 +100,7 @@ static void a_cordoned_node_keeps_its_units_and_takes_no_new_ones(void **state) 
         assert_int_equal(rig_last(rig_set_mode(&g, "n1", CORDONED, 0, "new disks"))->status, 0);
         assert_int_equal(units_on(1), 1);
         for (unsigned i = 10; i < 14; i++) {
-                _cleanup_free_ char *name = str_printf("u%u.service", i);
-
-                rig_change(&g, START, name, SERVICE);
+                rig_change(&g, START, printed("u%u.service", i), SERVICE);
         }
         assert_int_equal(units_on(1), 1);
         assert_int_equal(units_on(2) + units_on(3), 6);

@@ -7,6 +7,7 @@
 enum { HOSTS = 4 };
 
 #include "message.h"
+#include "printed.h"
 #include "secret-box.h"
 #include "secret-name.h"
 #include "secrets-key-controller.h"
@@ -167,9 +168,7 @@ static void many_are_sealed_anew_in_several_entries(void **state) {
         static uint8_t value[SECRET_VALUE_MAX];
 
         for (unsigned i = 0; i < 40; i++) {
-                _cleanup_free_ char *name = str_printf("s%u", i);
-
-                set(name, value, sizeof(value));
+                set(printed("s%u", i), value, sizeof(value));
         }
         uint64_t before = last_index();
         (void) rotate(false);
@@ -178,9 +177,8 @@ static void many_are_sealed_anew_in_several_entries(void **state) {
         assert_rotated(2);
         assert_true(last_index() > before + 20);
         for (unsigned i = 0; i < 40; i++) {
-                _cleanup_free_ char *name = str_printf("s%u", i);
-
-                assert_int_equal(secret_record_newest(cluster_state_find_secret(g.state, name))->key, 2);
+                assert_int_equal(
+                        secret_record_newest(cluster_state_find_secret(g.state, printed("s%u", i)))->key, 2);
         }
 }
 
@@ -369,9 +367,8 @@ static void on_turn_count(Rig *rig) {
 static unsigned n_asked_by_starts(const char *prefix) {
         n_asked = 0;
         for (unsigned i = 0; i < 10; i++) {
-                _cleanup_free_ char *name = str_printf("%s%u.service", prefix, i);
-
-                (void) rig_change(&g, ARGOSY__VERB__VERB_START, name, "[Service]\nExecStart=/bin/true\n");
+                (void) rig_change(&g, ARGOSY__VERB__VERB_START, printed("%s%u.service", prefix, i),
+                                  "[Service]\nExecStart=/bin/true\n");
                 rig_settle(&g);
         }
         return n_asked;

@@ -366,8 +366,7 @@ static void a_manager_that_cannot_be_used_makes_its_node_dark(void **state) {
         report_node(2, "user@1000", "nobody's");
         assert_string_equal(n->reason, "it is down");
         for (size_t i = 0; i < ELEMENTSOF(many); i++) {
-                argosy__node_report__init(&many[i]);
-                many[i].manager = (char *) "system";
+                many[i] = (Argosy__NodeReport) NODE_REPORT_OF(.manager = (char *) "system");
                 list[i] = &many[i];
         }
         session_on_node_reports(t.leader, tables_host(&t, 2), list, ELEMENTSOF(many));

@@ -4,6 +4,7 @@
 // leader runs.
 #include "host-leases.h"
 #include "messages.h"
+#include "printed.h"
 #include "session-words.h"
 #include "str.h"
 
@@ -192,9 +193,7 @@ static size_t count_lost(void) {
 
 static void add_hosts(Batch *b, unsigned n) {
         for (unsigned i = 0; i < n; i++) {
-                _cleanup_free_ char *name = str_printf("more%u", i);
-
-                batch_host(b, 0, name, 1);
+                batch_host(b, 0, printed("more%u", i), 1);
         }
         tables_apply(&t, b);
 }

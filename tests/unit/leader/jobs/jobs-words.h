@@ -24,7 +24,6 @@ typedef struct Ask {
 
 static inline const Argosy__Response *ask(Ask w) {
         Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
-        Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
         uint64_t id[2] = {w.id ?: ++g.id, 55};
         char *target = (char *) "as typed";
         Argosy__Request__Change change = MESSAGE_OF(
@@ -39,11 +38,9 @@ static inline const Argosy__Response *ask(Ask w) {
                 change.files = &files;
                 change.n_files = 1;
         }
-        job.reason = (char *) (w.reason ?: "");
-        job.targets = &target;
-        job.n_targets = 1;
-        job.if_revision = w.if_revision;
-        job.age_ms = w.age_ms;
+        Argosy__Request__Job job =
+                MESSAGE_OF(request__job, .reason = (char *) (w.reason ?: ""), .targets = &target,
+                           .n_targets = 1, .if_revision = w.if_revision, .age_ms = w.age_ms);
         request.job = &job;
         return rig_last(rig_ask_and_settle(&g, &request));
 }

@@ -4,6 +4,7 @@
 #include "jobs-words.h"
 
 #include "job-nodes.h"
+#include "messages.h"
 #include "name-patterns.h"
 
 static void jobs_are_listed_newest_first(void **state) {
@@ -36,15 +37,14 @@ static void jobs_are_listed_newest_first(void **state) {
 
 // Each job's units are compared with each of them.
 static void jobs_are_compared_with_so_many_patterns_only(void **state) {
-        Argosy__Request__ListJobs list = ARGOSY__REQUEST__LIST_JOBS__INIT;
         char *patterns[NAME_GLOBS_MAX + 1];
         uint64_t n = ask((Ask){START, "a.service", SERVICE})->job;
 
         (void) ask((Ask){START, "b.service", SERVICE});
         for (size_t i = 0; i <= NAME_GLOBS_MAX; i++)
                 patterns[i] = (char *) "a*";
-        list.patterns = patterns;
-        list.n_patterns = NAME_GLOBS_MAX + 1;
+        Argosy__Request__ListJobs list =
+                LIST_JOBS_OF(.patterns = patterns, .n_patterns = NAME_GLOBS_MAX + 1);
         assert_int_equal(rig_last(rig_list_jobs(&g, &list))->status, E2BIG);
         for (size_t i = 0; i <= NAME_GLOBS_MAX; i++)
                 patterns[i] = (char *) "a.service"; // names are looked up
@@ -65,7 +65,6 @@ static void expect_jobs_of(const char *node, const uint64_t *numbers, size_t n) 
 // A unit that did not end well has its node in the record, and a job about nodes has what it changed,
 // emptied, or was asked for; where a unit was started that is well is not kept.
 static void jobs_are_chosen_by_the_nodes_that_their_records_name(void **state) {
-        Argosy__Request__ListJobs list = ARGOSY__REQUEST__LIST_JOBS__INIT;
         char *nodes[JOB_NODES_MAX + 1];
         uint64_t bad, cordon, drain;
         const Argosy__Response__JobRow *job;
@@ -90,8 +89,7 @@ static void jobs_are_chosen_by_the_nodes_that_their_records_name(void **state) {
         expect_jobs_of("n3", (uint64_t[]){drain, cordon, bad}, streq(node, "n3") ? 3 : 2);
         for (size_t i = 0; i < ELEMENTSOF(nodes); i++)
                 nodes[i] = (char *) "n1";
-        list.nodes = nodes;
-        list.n_nodes = JOB_NODES_MAX + 1;
+        Argosy__Request__ListJobs list = LIST_JOBS_OF(.nodes = nodes, .n_nodes = JOB_NODES_MAX + 1);
         assert_int_equal(rig_last(rig_list_jobs(&g, &list))->status, E2BIG);
 }
 

@@ -2,15 +2,14 @@
 //
 // A job of more units than one entry of the log takes.
 #include "jobs-words.h"
+#include "messages.h"
 
 enum { MANY = 600 }; // more than are one entry
 
 static char names[MANY][32], *pointers[MANY];
 
 static RigAnswer *ask_many(Argosy__Verb verb, uint64_t if_revision) {
-        Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
         Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
-        Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
         Argosy__Request request = REQUEST_OF(CHANGE, change, &change);
         uint64_t id[2] = {4711 + (uint64_t) verb, 99};
 
@@ -22,11 +21,14 @@ static RigAnswer *ask_many(Argosy__Verb verb, uint64_t if_revision) {
         change.verb = verb;
         change.names = pointers;
         change.n_names = MANY;
-        file.name = file.path = (char *) "w@.service";
-        file.content = (ProtobufCBinaryData){.data = (uint8_t *) SERVICE, .len = strlen(SERVICE)};
+        Argosy__NamedFile file = MESSAGE_OF(named_file, .name = (char *) "w@.service",
+                                            .path = (char *) "w@.service",
+                                            .content = (ProtobufCBinaryData){.data = (uint8_t *) SERVICE,
+                                                                             .len = strlen(SERVICE)}),
+                          *files = &file;
         change.files = &files;
         change.n_files = verb == START;
-        job.if_revision = if_revision;
+        Argosy__Request__Job job = JOB_OF(.if_revision = if_revision);
         request.job = &job;
         return rig_ask(&g, &request);
 }

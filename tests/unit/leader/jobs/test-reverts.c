@@ -44,10 +44,10 @@ static uint64_t replace_all(const NewFile *list, size_t n_files, char **names, s
         const Argosy__Response *response;
 
         for (size_t i = 0; i < n_files; i++) {
-                argosy__named_file__init(&files[i]);
-                files[i].name = files[i].path = (char *) list[i].name;
-                files[i].content = (ProtobufCBinaryData){.data = (uint8_t *) list[i].content,
-                                                         .len = strlen(list[i].content)};
+                files[i] = (Argosy__NamedFile) MESSAGE_OF(
+                        named_file, .name = (char *) list[i].name, .path = (char *) list[i].name,
+                        .content = (ProtobufCBinaryData){.data = (uint8_t *) list[i].content,
+                                                         .len = strlen(list[i].content)});
                 pointers[i] = &files[i];
         }
         change.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};

@@ -25,15 +25,13 @@ static Argosy__LogBatch *unpacked(void) {
 }
 
 static void put_one_of_each(void) {
-        Argosy__RolloutRecord rollout = ARGOSY__ROLLOUT_RECORD__INIT;
+        Argosy__RolloutRecord rollout = ROLLOUT_RECORD_OF(.name = (char *) "rolled@.service");
         Argosy__RoleRecord role = MESSAGE_OF(role_record, .name = (char *) "role");
         Argosy__PoolRecord pool = MESSAGE_OF(pool_record, .name = (char *) "pool");
-        Argosy__HostRecord host = ARGOSY__HOST_RECORD__INIT;
+        Argosy__HostRecord host = HOST_RECORD_OF(.host = 7);
         Argosy__ClusterRecord cluster = ARGOSY__CLUSTER_RECORD__INIT;
         Hash hash = hash_of("content", 7);
 
-        rollout.name = (char *) "rolled@.service";
-        host.host = 7;
         assert_int_equal(batch_builder_put_rollout(&b, &rollout), 0);
         assert_int_equal(batch_builder_put_role(&b, &role), 0);
         assert_int_equal(batch_builder_remove_role(&b, "old role"), 0);

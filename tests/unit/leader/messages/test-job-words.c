@@ -79,8 +79,7 @@ static Argosy__Request *request_of(const ProtobufCFieldDescriptor *f) {
 
         n_used = 0;
         q = take(sizeof(*q));
-        argosy__request__init(q);
-        q->what_case = (Argosy__Request__WhatCase) f->id;
+        *q = (Argosy__Request) MESSAGE_OF(request, .what_case = (Argosy__Request__WhatCase) f->id);
         *(void **) ((char *) q + f->offset) = fill(f->descriptor, 0);
         return q;
 }

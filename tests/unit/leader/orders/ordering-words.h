@@ -8,6 +8,7 @@
 
 #include "leader-asks.h"
 #include "leader-private.h"
+#include "messages.h"
 #include "test.h"
 #include "unit-state.h"
 
@@ -70,7 +71,6 @@ static bool replace; // what has other content
 
 // All of a request that has several units.
 static inline RigAnswer *change_many(Argosy__Verb verb, size_t n, char **names, char **contents) {
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
         Argosy__NamedFile files[32], *pointers[32];
         uint8_t id[16] = {};
 
@@ -89,8 +89,7 @@ static inline RigAnswer *change_many(Argosy__Verb verb, size_t n, char **names, 
         change.files = pointers;
         change.n_files = contents ? n : 0;
         change.replace = replace;
-        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
-        request.change = &change;
+        Argosy__Request request = REQUEST_OF(CHANGE, change, &change);
         RigAnswer *a = rig_ask_and_settle(&g, &request);
         assert_true(a->final && a->responses[0]->status == 0);
         return a;

@@ -192,9 +192,9 @@ static const Argosy__Response__Change *start_both(const char *const names[2],
         uint64_t id[2] = {++g.id, 77};
 
         for (unsigned i = 0; i < 2; i++) {
-                argosy__named_file__init(&files[i]);
-                files[i].name = files[i].path = (char *) names[i];
-                files[i].content = (ProtobufCBinaryData){strlen(contents[i]), (uint8_t *) contents[i]};
+                files[i] = (Argosy__NamedFile) MESSAGE_OF(
+                        named_file, .name = (char *) names[i], .path = (char *) names[i],
+                        .content = (ProtobufCBinaryData){strlen(contents[i]), (uint8_t *) contents[i]});
         }
         change.id = (ProtobufCBinaryData){sizeof(id), (uint8_t *) id};
         change.verb = START;

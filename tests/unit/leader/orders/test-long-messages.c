@@ -8,6 +8,7 @@
 #include "leader-private.h"
 #include "leader-rig.h"
 #include "messages.h"
+#include "printed.h"
 #include "response.h"
 #include "test.h"
 #include "str.h"
@@ -71,9 +72,7 @@ static void a_long_welcome_comes_in_parts_and_nothing_goes_before_the_last(void 
         assert_true(h->virtual.welcomed);
         assert_int_equal(h->virtual.units.count, N_FILES);
         for (unsigned i = 0; i < N_FILES; i++) {
-                _cleanup_free_ char *name = str_printf("big%u.service", i);
-
-                assert_int_equal(rig_count_running(&g, name), 1);
+                assert_int_equal(rig_count_running(&g, printed("big%u.service", i)), 1);
         }
 }
 

@@ -5,6 +5,7 @@
 #include "buf.h"
 #include "carried-files.h"
 #include "event-asks.h"
+#include "printed.h"
 #include "str.h"
 #include "../hosts/secret-words.h"
 
@@ -168,9 +169,7 @@ static void a_restart_for_a_secret_is_of_units_that_have_an_older_version_of_it(
         set("db-3", "one");
         do_well(SUBMIT, "r@.service", EACH);
         for (unsigned i = 1; i <= 3; i++) {
-                _cleanup_free_ char *name = str_printf("r@%u.service", i);
-
-                do_well(START, name, NULL);
+                do_well(START, printed("r@%u.service", i), NULL);
         }
         set("db-1", "two");
         set("db-3", "two");

@@ -3,6 +3,7 @@
 // Dependencies that are refused: what would go in a cycle, and what nobody knows.
 
 #include "leader-asks.h"
+#include "messages.h"
 #include "ordering-words.h"
 
 static const char *refusal(Argosy__Verb verb, const char *name, const char *content) {
@@ -147,14 +148,14 @@ static void what_is_required_must_be_known(void **state) {
 
 static void an_update_may_close_no_cycle_either(void **state) {
         static const char content[] = SERVICE "[X-Argosy]\nAfter=a.service\n";
-        Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT;
         uint8_t id[16] = "an update"; // no other request has it
 
         change(SUBMIT, "w@.service", SERVICE);
         change(START, "w@1.service", NULL);
         change(SUBMIT, "a.service", SERVICE "[X-Argosy]\nAfter=w@1.service\n");
-        file.name = file.path = (char *) "w@.service";
-        file.content = (ProtobufCBinaryData){.data = (uint8_t *) content, .len = strlen(content)};
+        Argosy__NamedFile file = MESSAGE_OF(
+                named_file, .name = (char *) "w@.service", .path = (char *) "w@.service",
+                .content = (ProtobufCBinaryData){.data = (uint8_t *) content, .len = strlen(content)});
         Argosy__Request__Rollout rollout =
                 ROLLOUT_OF(.name = (char *) "w@.service", .kind = ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE,
                            .file = &file, .id = (ProtobufCBinaryData){.data = id, .len = 16});

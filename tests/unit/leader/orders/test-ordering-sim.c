@@ -3,15 +3,11 @@
 // Random lives of units that depend on each other.
 
 #include "ordering-words.h"
+#include "random-numbers.h"
 
 enum { UNITS = 10, LIVES = 60, STEP_MS = 250 };
 
 static unsigned random_state;
-
-static unsigned draw(unsigned n) {
-        random_state = random_state * 1103515245u + 12345u;
-        return (random_state >> 16) % n;
-}
 
 typedef enum Way { STARTS, STOPS, RESTARTS } Way;
 
@@ -62,12 +58,12 @@ static void play(Life *v, Way way) {
         for (unsigned step = 0; left > 0; step++) {
                 if (step > UNITS * 8)
                         fail_msg("seed %u: %u units have not got there", v->seed, left);
-                if (draw(8) == 0) {
+                if (dice(8) == 0) {
                         rig_elect_anew(&g);
                         check_step(v, way);
                 }
-                g.start_ms = STEP_MS * (1 + draw(4));
-                g.stop_ms = STEP_MS * (1 + draw(4));
+                g.start_ms = STEP_MS * (1 + dice(4));
+                g.stop_ms = STEP_MS * (1 + dice(4));
                 rig_pass_ms(&g, STEP_MS);
                 check_step(v, way);
                 left = 0;
@@ -86,14 +82,14 @@ static void invent(Life *v) {
                 // Not in the order of their numbers, so that the order of the request is no help.
                 snprintf(v->names[a], sizeof(v->names[a]), "u%u.service", (a * 7 + v->seed) % UNITS);
                 sprintf(text, "[Service]\nExecStart=/bin/sleep 1\n[X-Argosy]\nMachineMetadata=on=%s\n",
-                        places[draw(3)]);
+                        places[dice(3)]);
                 for (unsigned b = 0; b < a; b++) {
-                        if (draw(3))
+                        if (dice(3))
                                 continue;
-                        if (draw(5) == 0) // said by the other one
+                        if (dice(5) == 0) // said by the other one
                                 sprintf(v->contents[b] + strlen(v->contents[b]), "Before=%s\n", v->names[a]);
                         else
-                                sprintf(text + strlen(text), "%s=%s\n", keys[draw(3)], v->names[b]);
+                                sprintf(text + strlen(text), "%s=%s\n", keys[dice(3)], v->names[b]);
                         v->after[a][b] = true;
                 }
         }

@@ -6,6 +6,7 @@
 
 #include "leader-asks.h"
 #include "messages.h"
+#include "printed.h"
 #include "request-ties.h"
 #include "str.h"
 
@@ -604,11 +605,10 @@ static void assert_not_taken_along(Argosy__Verb verb, const char *why) {
 static void more_than_a_turn_has_time_for_do_not_go_along(void **state) {
         (void) rig_change_many(&g, START, "hub", 2, SERVICE);
         for (unsigned i = 0; i <= REQUEST_ALONG_MAX; i++) {
-                _cleanup_free_ char *name = str_printf("dep%u.service", i);
-
-                assert_int_equal(
-                        rig_change(&g, START, name, SERVICE "[X-Argosy]\nRequires=hub@0.service\n")->status,
-                        0);
+                assert_int_equal(rig_change(&g, START, printed("dep%u.service", i),
+                                            SERVICE "[X-Argosy]\nRequires=hub@0.service\n")
+                                         ->status,
+                                 0);
         }
         assert_not_taken_along(STOP, "more than 2048 units would be stopped too, since they depend on it: "
                                      "stop units that depend on it first");

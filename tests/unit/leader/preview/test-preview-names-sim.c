@@ -12,6 +12,7 @@
 #include "leader-private.h"
 #include "log.h"
 #include "macro.h"
+#include "messages.h"
 
 #define UNIT(options) "[Service]\nExecStart=/bin/sleep 1000\n[X-Argosy]\n" options
 #define START ARGOSY__VERB__VERB_START
@@ -106,10 +107,8 @@ static bool is_asked_alone(const char *name) {
 static void make_ask(AskOfLife *a) {
         *a = (AskOfLife){.id = {0, 79}};
         argosy__request__init(&a->request);
-        argosy__request__change__init(&a->change);
-        a->change.verb = START;
-        a->change.names = a->units;
-        a->change.files = a->pointers;
+        a->change = (Argosy__Request__Change) MESSAGE_OF(request__change, .verb = START, .names = a->units,
+                                                         .files = a->pointers);
         for (unsigned n = 1 + pick(NAMES_MAX); n > 0; n--) {
                 const struct UnitOfLife *u = &units[pick(UNITS)];
                 Argosy__NamedFile *f = &a->files[a->change.n_files];
@@ -119,9 +118,10 @@ static void make_ask(AskOfLife *a) {
                                           is_asked_alone(a->units[0])))
                         continue;
                 a->units[a->change.n_names++] = (char *) u->name;
-                argosy__named_file__init(f);
-                f->name = f->path = (char *) (u->content ? u->name : "w@.service");
-                f->content = (ProtobufCBinaryData){strlen(content), (uint8_t *) content};
+                *f = (Argosy__NamedFile) MESSAGE_OF(
+                        named_file, .name = (char *) (u->content ? u->name : "w@.service"),
+                        .path = (char *) (u->content ? u->name : "w@.service"),
+                        .content = (ProtobufCBinaryData){strlen(content), (uint8_t *) content});
                 a->pointers[a->change.n_files++] = f;
         }
         a->request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;

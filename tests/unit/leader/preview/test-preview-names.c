@@ -6,6 +6,7 @@
 #include "leader-private.h"
 #include "macro.h"
 #include "messages.h"
+#include "printed.h"
 #include "unit-work.h"
 
 #define UNIT(options) "[Service]\nExecStart=/bin/sleep 1000\n[X-Argosy]\n" options
@@ -47,10 +48,10 @@ static RigAnswer *ask_with_files(char **units, size_t n, Argosy__NamedFile **fil
 }
 
 static Argosy__NamedFile file_of(const char *name, const char *content) {
-        Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT;
+        Argosy__NamedFile file =
+                MESSAGE_OF(named_file, .name = (char *) name, .path = (char *) name,
+                           .content = (ProtobufCBinaryData){strlen(content), (uint8_t *) content});
 
-        file.name = file.path = (char *) name;
-        file.content = (ProtobufCBinaryData){strlen(content), (uint8_t *) content};
         return file;
 }
 
@@ -348,11 +349,10 @@ static void who_is_replaced_on_each_node_that_refuses_the_other_one_is_stopped(v
         static const char *const new = UNIT("Replaces=old*\n");
 
         for (unsigned i = 1; i <= HOSTS; i++) {
-                char name[32], content[128];
+                char name[32];
 
                 snprintf(name, sizeof(name), "old%u.service", i);
-                snprintf(content, sizeof(content), UNIT("Host=n%u\n"), i);
-                rig_change(&g, START, name, content);
+                rig_change(&g, START, name, printed(UNIT("Host=n%u\n"), i));
                 rig_host(&g, i)->others = newer;
         }
         const Argosy__Response__Change *c = plan_of("new.service", new);

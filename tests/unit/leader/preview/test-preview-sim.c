@@ -19,6 +19,8 @@
 #include "leader-private.h"
 #include "log.h"
 #include "macro.h"
+#include "messages.h"
+#include "printed.h"
 #include "str.h"
 
 enum {
@@ -91,9 +93,9 @@ typedef struct Ask {
 static void add_file(Ask *a, const char *name, const char *content) {
         Argosy__NamedFile *f = &a->files[a->change.n_files];
 
-        argosy__named_file__init(f);
-        f->name = f->path = (char *) name;
-        f->content = (ProtobufCBinaryData){strlen(content), (uint8_t *) content};
+        *f = (Argosy__NamedFile) MESSAGE_OF(
+                named_file, .name = (char *) name, .path = (char *) name,
+                .content = (ProtobufCBinaryData){strlen(content), (uint8_t *) content});
         a->pointers[a->change.n_files++] = f;
 }
 
@@ -116,11 +118,9 @@ static void make_ask(Ask *a) {
 
         *a = (Ask){.id = {0, ++id << 32}};
         argosy__request__init(&a->request);
-        argosy__request__change__init(&a->change);
-        a->change.id = (ProtobufCBinaryData){sizeof(a->id), (uint8_t *) a->id};
-        a->change.verb = ARGOSY__VERB__VERB_START;
-        a->change.names = (char **) a->names;
-        a->change.files = a->pointers;
+        a->change = (Argosy__Request__Change) MESSAGE_OF(
+                request__change, .id = (ProtobufCBinaryData){sizeof(a->id), (uint8_t *) a->id},
+                .verb = ARGOSY__VERB__VERB_START, .names = (char **) a->names, .files = a->pointers);
         for (unsigned n = 1 + pick(NAMES_MAX); n > 0; n--) {
                 const struct UnitOfLife *u = &units[pick(UNITS)];
                 bool twice = false;
@@ -310,9 +310,7 @@ static void live(unsigned seed) {
         memset(last_seen, 0, sizeof(last_seen));
         g.on_turn = view_turn;
         for (size_t i = 0; i < HOSTS; i++) {
-                _cleanup_free_ char *slots = str_printf("%d", SLOTS);
-
-                rig_label(&g, names[i], "offers/slot", slots);
+                rig_label(&g, names[i], "offers/slot", printed("%d", SLOTS));
         }
         for (unsigned i = 0; i < STEPS; i++)
                 step();

@@ -9,6 +9,7 @@
 #include "leader-private.h"
 #include "macro.h"
 #include "messages.h"
+#include "printed.h"
 #include "request-ties.h"
 #include "str.h"
 
@@ -148,9 +149,7 @@ static void live(unsigned seed) {
 
         rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "w@.service", content);
         for (size_t i = 0; i < HOSTS; i++) {
-                _cleanup_free_ char *slots = str_printf("%d", 50 + rand() % 200);
-
-                rig_label(&g, nodes[i], "offers/slot", slots);
+                rig_label(&g, nodes[i], "offers/slot", printed("%d", 50 + rand() % 200));
                 rig_label(&g, nodes[i], "zone", rand() % 2 ? "a" : "b");
         }
         RigAnswer *a = ask_about((size_t) rand() % (n - some), some, NULL, false); // these run already
@@ -296,13 +295,11 @@ static void a_plan_is_refused_if_a_unit_changes_while_it_is_made(void **state) {
 
 static void put_another_in_each_turn(Rig *r) {
         static unsigned n;
-        char name[32];
 
         watch_turn(r);
         if (n == 50)
                 return;
-        snprintf(name, sizeof(name), "w@%u.service", 10000 + n++);
-        put_from_elsewhere(name, rig_host(r, 3)->virtual.node);
+        put_from_elsewhere(printed("w@%u.service", 10000 + n++), rig_host(r, 3)->virtual.node);
 }
 
 static void one_that_would_never_end_is_refused(void **state) {
@@ -437,7 +434,6 @@ static const char *said_of(const Argosy__Response__Change *c, const char *name) 
 }
 
 static void a_plan_says_who_stops_because_a_network_changes(void **state) {
-        Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
         Argosy__Request__Change m =
                 MESSAGE_OF(request__change, .verb = START, .preview = true, .replace = true);
         const Argosy__Response__Change *c;
@@ -449,8 +445,11 @@ static void a_plan_says_who_stops_because_a_network_changes(void **state) {
         (void) rig_change(&g, START, "web.service", SHARER("web", "1"));
         (void) rig_change(&g, START, "app.service", SHARER("app", "1"));
         (void) rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "idle.service", SHARER("idle", "1"));
-        file.name = file.path = name;
-        file.content = (ProtobufCBinaryData){strlen(SHARER("web", "2")), (uint8_t *) SHARER("web", "2")};
+        Argosy__NamedFile file = MESSAGE_OF(named_file, .name = name, .path = name,
+                                            .content =
+                                                    (ProtobufCBinaryData){strlen(SHARER("web", "2")),
+                                                                          (uint8_t *) SHARER("web", "2")}),
+                          *files = &file;
         m.id = (ProtobufCBinaryData){sizeof(of), of};
         m.names = &name;
         m.n_names = 1;

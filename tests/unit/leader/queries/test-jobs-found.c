@@ -29,15 +29,17 @@ RIG_TEARDOWN
 
 // The number of the job.
 static uint64_t change_from(Argosy__Verb verb, size_t first) {
-        Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
+        Argosy__NamedFile file = MESSAGE_OF(named_file, .name = (char *) "w@.service",
+                                            .path = (char *) "w@.service",
+                                            .content = (ProtobufCBinaryData){.data = (uint8_t *) SERVICE,
+                                                                             .len = strlen(SERVICE)}),
+                          *files = &file;
         uint64_t id[2] = {++g.id, 99};
         Argosy__Request__Change m = MESSAGE_OF(
                 request__change, .id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)},
                 .verb = verb, .names = names + first, .n_names = MANY - first, .files = &files,
                 .n_files = verb == START);
 
-        file.name = file.path = (char *) "w@.service";
-        file.content = (ProtobufCBinaryData){.data = (uint8_t *) SERVICE, .len = strlen(SERVICE)};
         (void) rig_ask(&g, A_REQUEST(CHANGE, change, &m));
         rig_settle(&g);
         return rig_last_job(&g);

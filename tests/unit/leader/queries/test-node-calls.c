@@ -30,14 +30,16 @@ RIG_TEARDOWN
 
 // None of them is there before.
 static void change_all(Argosy__Verb verb, size_t n) {
-        Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
+        Argosy__NamedFile file = MESSAGE_OF(named_file, .name = (char *) "w@.service",
+                                            .path = (char *) "w@.service",
+                                            .content = (ProtobufCBinaryData){.data = (uint8_t *) SERVICE,
+                                                                             .len = strlen(SERVICE)}),
+                          *files = &file;
         uint64_t id[2] = {++g.id, 88};
         Argosy__Request__Change m = MESSAGE_OF(
                 request__change, .id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)},
                 .verb = verb, .names = pointers, .n_names = n, .files = &files, .n_files = 1);
 
-        file.name = file.path = (char *) "w@.service";
-        file.content = (ProtobufCBinaryData){.data = (uint8_t *) SERVICE, .len = strlen(SERVICE)};
         RigAnswer *a = rig_ask_and_settle(&g, A_REQUEST(CHANGE, change, &m));
         assert_true(a->final);
         assert_int_equal(rig_last(a)->status, 0);

@@ -12,9 +12,7 @@ static char names[MANY][32], *pointers[MANY];
 
 // if_revision 0: whatever they are.
 static RigAnswer *change_many(Argosy__Verb verb, uint64_t if_revision) {
-        Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
         Argosy__Request__Change m = ARGOSY__REQUEST__CHANGE__INIT;
-        Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
         Argosy__Request request = REQUEST_OF(CHANGE, change, &m);
         uint64_t id[2] = {4711, 99};
 
@@ -26,11 +24,14 @@ static RigAnswer *change_many(Argosy__Verb verb, uint64_t if_revision) {
         m.verb = verb;
         m.names = pointers;
         m.n_names = MANY;
-        file.name = file.path = (char *) "w@.service";
-        file.content = (ProtobufCBinaryData){.data = (uint8_t *) SERVICE, .len = strlen(SERVICE)};
+        Argosy__NamedFile file = MESSAGE_OF(named_file, .name = (char *) "w@.service",
+                                            .path = (char *) "w@.service",
+                                            .content = (ProtobufCBinaryData){.data = (uint8_t *) SERVICE,
+                                                                             .len = strlen(SERVICE)}),
+                          *files = &file;
         m.files = &files;
         m.n_files = 1;
-        job.if_revision = if_revision;
+        Argosy__Request__Job job = JOB_OF(.if_revision = if_revision);
         request.job = &job;
         return rig_ask(&g, &request);
 }
@@ -145,7 +146,6 @@ enum { LONG_NAMES = 5500, LONG_NAME = 200 };
 static char texts[LONG_NAMES][LONG_NAME + 32], *all[LONG_NAMES];
 
 static RigAnswer *change_long_names(Argosy__Verb verb, uint64_t number) {
-        Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
         Argosy__Request__Change m = ARGOSY__REQUEST__CHANGE__INIT;
         Argosy__Request request = REQUEST_OF(CHANGE, change, &m);
         uint64_t id[2] = {number, 99};
@@ -158,8 +158,11 @@ static RigAnswer *change_long_names(Argosy__Verb verb, uint64_t number) {
         m.verb = verb;
         m.names = all;
         m.n_names = LONG_NAMES;
-        file.name = file.path = (char *) "w@.service";
-        file.content = (ProtobufCBinaryData){.data = (uint8_t *) SERVICE, .len = strlen(SERVICE)};
+        Argosy__NamedFile file = MESSAGE_OF(named_file, .name = (char *) "w@.service",
+                                            .path = (char *) "w@.service",
+                                            .content = (ProtobufCBinaryData){.data = (uint8_t *) SERVICE,
+                                                                             .len = strlen(SERVICE)}),
+                          *files = &file;
         m.files = &files;
         m.n_files = verb == START ? 1 : 0;
         return rig_ask_and_settle(&g, &request);

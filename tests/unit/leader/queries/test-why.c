@@ -4,6 +4,7 @@
 #include "leader-asks.h"
 #include "leader-private.h"
 #include "messages.h"
+#include "printed.h"
 #include "str.h"
 #include "why.h"
 
@@ -226,8 +227,8 @@ static void each_demand_that_a_node_does_not_meet(void **state) {
         rig_change(&g, START, "db.service", SERVICE "[X-Argosy]\nHost=n1\n");
         rig_change(&g, START, "enemy.service", SERVICE "[X-Argosy]\nHost=n1\nConflicts=late*\n");
         for (size_t i = 0; i < ELEMENTSOF(refused); i++) {
-                _cleanup_free_ char *content = str_printf(SERVICE "[X-Argosy]\n%s", refused[i].options);
-                const Argosy__Response__UnitResult *r = rig_change(&g, START, "late.service", content);
+                const Argosy__Response__UnitResult *r = rig_change(
+                        &g, START, "late.service", printed(SERVICE "[X-Argosy]\n%s", refused[i].options));
 
                 assert_among(r->refusals, r->n_refusals, refused[i].node, refused[i].reason);
                 if (!rig_record(&g, "late.service"))
@@ -246,9 +247,7 @@ static void its_group_is_to_be_spread(void **state) {
         (void) rig_label(&g, "n2", "offers/gpu", "1");
         rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "w@.service", content);
         for (unsigned i = 1; i <= 4; i++) {
-                _cleanup_free_ char *name = str_printf("w@%u.service", i);
-
-                rig_change(&g, START, name, NULL);
+                rig_change(&g, START, printed("w@%u.service", i), NULL);
         }
         assert_refusal("w@4.service", "n1", "rack has 2 of its group there already, another has 1");
         assert_refusal("w@4.service", "n2", "needs 1 gpu, 0 of 1 are free");
@@ -289,9 +288,8 @@ static void its_name_belongs_to_somebody_else(void **state) {
         rig_change(&g, START, "web.service", SERVICE);
         rig_settle(&g);
         for (unsigned i = 1; i <= 3; i++) {
-                _cleanup_free_ char *node = str_printf("n%u", i);
-
-                assert_refusal("web.service", node, "/etc/systemd/system has a unit of this name");
+                assert_refusal("web.service", printed("n%u", i),
+                               "/etc/systemd/system has a unit of this name");
         }
 }
 

@@ -16,10 +16,8 @@ static const Argosy__Author *author_of(ModelAuthor author) {
 
         if (author == ROOT)
                 return NULL;
-        argosy__author__init(&authors[author]);
-        authors[author].host = 2;
-        authors[author].uid = 1000 + author;
-        authors[author].user = (char *) names[author];
+        authors[author] =
+                (Argosy__Author) AUTHOR_OF(.host = 2, .uid = 1000 + author, .user = (char *) names[author]);
         return &authors[author];
 }
 
@@ -110,11 +108,9 @@ static void send_access(Rig *g, ModelAsk *a) {
 
 static void send_to_queue(Rig *g, ModelAsk *a) {
         Argosy__Request__QueueChange queue = ARGOSY__REQUEST__QUEUE_CHANGE__INIT;
-        Argosy__QueueRule rule = ARGOSY__QUEUE_RULE__INIT;
+        Argosy__QueueRule rule = QUEUE_RULE_OF(.action = a->rule.action, .limit = a->rule.limit);
         Argosy__Request request = REQUEST_OF(QUEUE_CHANGE, queue_change, &queue);
 
-        rule.action = a->rule.action;
-        rule.limit = a->rule.limit;
         if (a->kind == ASK_RULE_ADD) {
                 rule.author = (char *) a->rule.author;
                 rule.verb = (char *) a->rule.verb;

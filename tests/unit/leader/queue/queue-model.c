@@ -4,6 +4,7 @@
 // has settled. What an entry of the log may bring is in queue-model-entries.c. A failure says the seed of
 // its life, and the job.
 
+#include "printed.h"
 #include "queue-model-private.h"
 
 #include <errno.h>
@@ -70,9 +71,8 @@ static bool fits(const char *pattern, const char *text) {
 }
 
 static bool is_by(const ModelAsk *a, const char *pattern) {
-        _cleanup_free_ char *whole = str_printf("%s@%s", users[a->author], a->author == ROOT ? "n1" : "n2");
-
-        return fits(pattern, users[a->author]) || fits(pattern, whole);
+        return fits(pattern, users[a->author]) ||
+               fits(pattern, printed("%s@%s", users[a->author], a->author == ROOT ? "n1" : "n2"));
 }
 
 bool model_brings_file(Argosy__Verb verb) {

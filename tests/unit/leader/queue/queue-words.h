@@ -62,8 +62,6 @@ static inline RigAnswer *ask_and_go_on(const Argosy__Request *request) {
 
 static inline RigAnswer *ask(Ask w) {
         Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
-        Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
         uint64_t id[2] = {w.id ? w.id : ++g.id, 66}, after[2] = {w.after, w.after_too};
         Argosy__Request__Change change = MESSAGE_OF(
                 request__change, .id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)},
@@ -76,14 +74,10 @@ static inline RigAnswer *ask(Ask w) {
                 change.files = &files;
                 change.n_files = 1;
         }
-        job.hold = w.hold;
-        job.after = after;
-        job.n_after = (w.after > 0) + (w.after_too > 0);
-        job.if_revision = w.if_revision;
-        job.reason = (char *) (w.reason ? w.reason : "");
-        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
-        request.change = &change;
-        request.job = &job;
+        Argosy__Request__Job job = MESSAGE_OF(
+                request__job, .hold = w.hold, .after = after, .n_after = (w.after > 0) + (w.after_too > 0),
+                .if_revision = w.if_revision, .reason = (char *) (w.reason ? w.reason : ""));
+        Argosy__Request request = REQUEST_OF(CHANGE, change, &change, .job = &job);
         return ask_and_go_on(&request);
 }
 

@@ -4,6 +4,7 @@
 // under any leader.
 #include "leader-asks.h"
 #include "messages.h"
+#include "printed.h"
 #include "queue-words.h"
 
 #define NEEDS "[Service]\nExecStart=/bin/sleep 1000\n[X-Argosy]\nRequires=first.service\n"
@@ -19,10 +20,10 @@ static RigAnswer *start_all(const char *const *names, const char *const *content
         uint64_t id[2] = {++g.id, 66};
 
         for (size_t i = 0; i < n; i++) {
-                argosy__named_file__init(&files[i]);
-                files[i].name = files[i].path = (char *) names[i];
-                files[i].content =
-                        (ProtobufCBinaryData){.data = (uint8_t *) contents[i], .len = strlen(contents[i])};
+                files[i] = (Argosy__NamedFile) MESSAGE_OF(
+                        named_file, .name = (char *) names[i], .path = (char *) names[i],
+                        .content = (ProtobufCBinaryData){.data = (uint8_t *) contents[i],
+                                                         .len = strlen(contents[i])});
                 pointers[i] = &files[i];
         }
         change.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
@@ -161,7 +162,6 @@ static void it_is_called_off_once(void **state) {
 }
 
 static void a_unit_gets_its_file_of_before(void **state) {
-        Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
         const char *name = "second.service";
         uint64_t id[2] = {12, 34}, job;
 
@@ -170,8 +170,10 @@ static void a_unit_gets_its_file_of_before(void **state) {
         ProtobufCBinaryData before = rig_record(&g, "second.service")->spec;
         before.data = memcpy(test_malloc(before.len), before.data, before.len);
         rig_set_lazy(&g, true);
-        file.name = file.path = (char *) name;
-        file.content = (ProtobufCBinaryData){.data = (uint8_t *) NEEDS_OTHER, .len = strlen(NEEDS_OTHER)};
+        Argosy__NamedFile file = MESSAGE_OF(named_file, .name = (char *) name, .path = (char *) name,
+                                            .content = (ProtobufCBinaryData){.data = (uint8_t *) NEEDS_OTHER,
+                                                                             .len = strlen(NEEDS_OTHER)}),
+                          *files = &file;
         Argosy__Request__Change change = MESSAGE_OF(
                 request__change, .id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)},
                 .verb = START, .replace = true, .names = (char **) &name, .n_names = 1, .files = &files,
@@ -317,7 +319,6 @@ enum { TIED = 500 }; // of one entry, which are called off by two
 // All of them wait for the first one, which is being started, whoever leads.
 static uint64_t start_many(void) {
         Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
-        Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
         Argosy__Request request = REQUEST_OF(CHANGE, change, &change);
         char names[TIED][24], *pointers[TIED];
         uint64_t id[2] = {++g.id, 66}, job;
@@ -328,8 +329,11 @@ static uint64_t start_many(void) {
         }
         g.start_ms = START_MS;
         (void) answer((Ask){SUBMIT, "first.service", SERVICE});
-        file.name = file.path = (char *) "w@.service";
-        file.content = (ProtobufCBinaryData){.data = (uint8_t *) NEEDS, .len = strlen(NEEDS)};
+        Argosy__NamedFile file = MESSAGE_OF(named_file, .name = (char *) "w@.service",
+                                            .path = (char *) "w@.service",
+                                            .content = (ProtobufCBinaryData){.data = (uint8_t *) NEEDS,
+                                                                             .len = strlen(NEEDS)}),
+                          *files = &file;
         change.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
         change.verb = START;
         change.names = pointers;
@@ -343,11 +347,9 @@ static uint64_t start_many(void) {
 
 static size_t count_many(void) {
         size_t n = 0;
-        char name[24];
 
         for (unsigned i = 0; i < TIED; i++) {
-                snprintf(name, sizeof(name), "w@%u.service", i);
-                n += rig_record(&g, name) != NULL;
+                n += rig_record(&g, printed("w@%u.service", i)) != NULL;
         }
         return n;
 }

@@ -233,12 +233,14 @@ static uint64_t update(const char *content, bool queue, const Argosy__Response *
 }
 
 static void start_instances(void) {
-        Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
+        Argosy__NamedFile file = MESSAGE_OF(named_file, .name = (char *) "w@.service",
+                                            .path = (char *) "w@.service",
+                                            .content = (ProtobufCBinaryData){.data = (uint8_t *) SERVICE,
+                                                                             .len = strlen(SERVICE)}),
+                          *files = &file;
         char *names[] = {(char *) "w@1.service", (char *) "w@2.service"};
         uint64_t id[2] = {++g.id, 66};
 
-        file.name = file.path = (char *) "w@.service";
-        file.content = (ProtobufCBinaryData){.data = (uint8_t *) SERVICE, .len = strlen(SERVICE)};
         Argosy__Request__Change change = MESSAGE_OF(
                 request__change, .id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)},
                 .verb = START, .names = names, .n_names = 2, .files = &files, .n_files = 1);
@@ -392,7 +394,6 @@ static const Argosy__Response *hold_refused(bool well, size_t path_len) {
         Argosy__NamedFile file[2] = {ARGOSY__NAMED_FILE__INIT, ARGOSY__NAMED_FILE__INIT},
                           *files[2] = {&file[0], &file[1]};
         Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
-        Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
         Argosy__Request request = REQUEST_OF(CHANGE, change, &change);
         const char *content = "[Service]\nExecStart=/bin/sleep 1000\n[X-Argosy]\nRole=nobody\n";
         uint64_t id[2] = {++g.id, 66};
@@ -416,7 +417,7 @@ static const Argosy__Response *hold_refused(bool well, size_t path_len) {
         change.n_names = REFUSED + well;
         change.files = files;
         change.n_files = 1 + well;
-        job.hold = true;
+        Argosy__Request__Job job = JOB_OF(.hold = true);
         request.job = &job;
         return rig_last(rig_ask_and_settle(&g, &request));
 }
@@ -490,9 +491,7 @@ static void instance_name(char letter, size_t n_dashes, size_t i, char ret[UNIT_
 }
 
 static void ask_for_many_of(char letter, size_t n_dashes, bool hold_it) {
-        Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
         Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
-        Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
         Argosy__Request request = REQUEST_OF(CHANGE, change, &change);
         char names[MANY][UNIT_NAME_MAX + 1], *pointers[MANY], of[] = "m@.service";
         uint64_t id[2] = {++g.id, 66};
@@ -502,15 +501,17 @@ static void ask_for_many_of(char letter, size_t n_dashes, bool hold_it) {
                 pointers[i] = names[i];
         }
         *of = letter;
-        file.name = file.path = of;
-        file.content = (ProtobufCBinaryData){.data = (uint8_t *) SERVICE, .len = strlen(SERVICE)};
+        Argosy__NamedFile file = MESSAGE_OF(named_file, .name = of, .path = of,
+                                            .content = (ProtobufCBinaryData){.data = (uint8_t *) SERVICE,
+                                                                             .len = strlen(SERVICE)}),
+                          *files = &file;
         change.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
         change.verb = START;
         change.names = pointers;
         change.n_names = MANY;
         change.files = &files;
         change.n_files = 1;
-        job.hold = hold_it;
+        Argosy__Request__Job job = JOB_OF(.hold = hold_it);
         request.job = &job;
         (void) ask_and_go_on(&request);
 }

@@ -204,7 +204,6 @@ static void who_has_waited_for_a_limit_is_not_passed_while_the_log_has_no_room(v
 // Nobody knows yet of those that are due whether they want its place, and who asks would have to be told
 // that it is taken.
 static void what_cannot_be_held_is_not_refused_for_those_that_are_due(void **state) {
-        Argosy__Request__JobRelease m = ARGOSY__REQUEST__JOB_RELEASE__INIT;
         Argosy__Request__ClusterToken token = ARGOSY__REQUEST__CLUSTER_TOKEN__INIT;
         Argosy__Request release = ARGOSY__REQUEST__INIT, request = ARGOSY__REQUEST__INIT;
         Argosy__QueueRule one = rule(LIMIT, "");
@@ -219,8 +218,8 @@ static void what_cannot_be_held_is_not_refused_for_those_that_are_due(void **sta
         (void) add_rule(one);
         for (size_t i = 0; i < ELEMENTSOF(jobs); i++)
                 jobs[i] = hold((Ask){SUBMIT, "a.service", SERVICE, .hold = true});
-        m.numbers = jobs;
-        m.n_numbers = ELEMENTSOF(jobs);
+        Argosy__Request__JobRelease m =
+                MESSAGE_OF(request__job_release, .numbers = jobs, .n_numbers = ELEMENTSOF(jobs));
         release.what_case = ARGOSY__REQUEST__WHAT_JOB_RELEASE;
         release.job_release = &m;
         request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_TOKEN;

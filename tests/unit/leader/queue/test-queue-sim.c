@@ -15,6 +15,7 @@
 #include "log.h"
 #include "messages.h"
 #include "queue-model.h"
+#include "random-numbers.h"
 
 enum { HOSTS = 3, STEPS = 70, LIVES = 300, ENTRY_MS = 1100, PARTS_MS = 62 * 1000, RULES = 4 };
 
@@ -23,20 +24,11 @@ static Model m;
 static uint64_t random_state;
 static bool verbose;
 
-static unsigned dice(unsigned n) { // xorshift64
-        random_state ^= random_state << 13;
-        random_state ^= random_state >> 7;
-        random_state ^= random_state << 17;
-        return (unsigned) (random_state % n);
+static unsigned draw(unsigned n) {
+        return (unsigned) (xorshift64(&random_state) % n);
 }
 
-#define story(...)                                    \
-        do {                                          \
-                if (verbose)                          \
-                        fprintf(stderr, __VA_ARGS__); \
-        } while (0)
-
-#define PICK(array) (array)[dice(ELEMENTSOF(array))]
+#define PICK(array) (array)[draw(ELEMENTSOF(array))]
 
 static void on_entry(Rig *r) {
         size_t n = m.n_asks;
@@ -59,7 +51,7 @@ static uint64_t some_job(Argosy__JobState state) {
         unsigned n = 0;
 
         for (size_t i = 0; i < m.n_asks; i++)
-                if (m.asks[i].job > 0 && (m.asks[i].state == state || !state) && dice(++n) == 0)
+                if (m.asks[i].job > 0 && (m.asks[i].state == state || !state) && draw(++n) == 0)
                         found = m.asks[i].job;
         return found;
 }
@@ -124,31 +116,31 @@ static void ask_for_units(void) {
                                              ARGOSY__VERB__VERB_START,   ARGOSY__VERB__VERB_STOP,
                                              ARGOSY__VERB__VERB_LOAD,    ARGOSY__VERB__VERB_SUBMIT,
                                              ARGOSY__VERB__VERB_RESTART, ARGOSY__VERB__VERB_DESTROY};
-        ModelAsk *a = ask_new(ASK_CHANGE, (ModelAuthor) dice(MODEL_AUTHORS));
+        ModelAsk *a = ask_new(ASK_CHANGE, (ModelAuthor) draw(MODEL_AUTHORS));
 
         a->verb = PICK(verbs);
-        a->units[a->n_units++] = dice(MODEL_UNITS - 1);
-        if (dice(3) == 0) {
-                a->units[a->n_units] = dice(MODEL_UNITS - 1);
+        a->units[a->n_units++] = draw(MODEL_UNITS - 1);
+        if (draw(3) == 0) {
+                a->units[a->n_units] = draw(MODEL_UNITS - 1);
                 a->n_units += a->units[0] != a->units[1];
         }
-        a->hold = dice(6) == 0;
-        for (unsigned n = dice(4) == 0 ? 1 + dice(2) : 0; n > 0; n--) {
+        a->hold = draw(6) == 0;
+        for (unsigned n = draw(4) == 0 ? 1 + draw(2) : 0; n > 0; n--) {
                 uint64_t job =
-                        some_job(dice(3) ? ARGOSY__JOB_STATE__JOB_HELD : ARGOSY__JOB_STATE__JOB_RUNNING);
+                        some_job(draw(3) ? ARGOSY__JOB_STATE__JOB_HELD : ARGOSY__JOB_STATE__JOB_RUNNING);
 
                 if (job > 0)
                         a->after[a->n_after++] = job;
         }
-        if (dice(8) == 0)
+        if (draw(8) == 0)
                 a->if_revision = cluster_state_revision(g.state);
-        if (dice(10) == 0)
+        if (draw(10) == 0)
                 a->retries = some_job(ARGOSY__JOB_STATE__JOB_FAILED);
         go(a);
 }
 
 static void depose(void) {
-        bool kept = dice(2);
+        bool kept = draw(2);
 
         story("  the leader is deposed%s\n", g.n_held == 0 ? ""
                                              : kept        ? ", and its entry is kept"
@@ -177,11 +169,11 @@ static ModelAsk *release(uint64_t job) {
 
 // The log takes its time with it.
 static void ask_for_many(void) {
-        ModelAsk *a = ask_new(ASK_CHANGE, (ModelAuthor) dice(MODEL_AUTHORS));
+        ModelAsk *a = ask_new(ASK_CHANGE, (ModelAuthor) draw(MODEL_AUTHORS));
 
         a->verb = ARGOSY__VERB__VERB_LOAD;
         a->units[a->n_units++] = MODEL_UNITS - 1;
-        a->hold = dice(2);
+        a->hold = draw(2);
         go(a);
         if (a->hold && is_at_rest) {
                 come_to_rest();
@@ -192,21 +184,21 @@ static void ask_for_many(void) {
                 return;
         story("  entry by entry\n");
         g.slow = true;
-        for (unsigned n = dice(6); n > 0; n--) {
+        for (unsigned n = draw(6); n > 0; n--) {
                 rig_turns(&g, 4);
                 rig_release(&g);
         }
         rig_turns(&g, 4);
-        if (dice(2))
+        if (draw(2))
                 depose();
         go_on();
 }
 
 static void ask_for_something_else(void) {
-        ModelAsk *a = ask_new(dice(2) ? ASK_LABEL : dice(2) ? ASK_UPDATE : ASK_ACCESS, ROOT);
+        ModelAsk *a = ask_new(draw(2) ? ASK_LABEL : draw(2) ? ASK_UPDATE : ASK_ACCESS, ROOT);
 
-        a->hold = dice(4) == 0;
-        a->queue = a->kind == ASK_UPDATE && dice(3);
+        a->hold = draw(4) == 0;
+        a->queue = a->kind == ASK_UPDATE && draw(3);
         a->revokes = m.alice_may;
         go(a);
 }
@@ -233,10 +225,10 @@ static void add_rule(void) {
                               .reason = PICK(reasons),
                               .action = PICK(actions)};
         a->rule.text = a->rule.action == ARGOSY__QUEUE_ACTION__QUEUE_REFUSE
-                               ? (dice(2) ? "frozen" : "not today")
+                               ? (draw(2) ? "frozen" : "not today")
                                : "";
-        a->rule.limit = a->rule.action == ARGOSY__QUEUE_ACTION__QUEUE_LIMIT ? 1 + dice(2) : 0;
-        a->number = m.n_rules > 0 && dice(2) ? m.rules[dice((unsigned) m.n_rules)].number : 0;
+        a->rule.limit = a->rule.action == ARGOSY__QUEUE_ACTION__QUEUE_LIMIT ? 1 + draw(2) : 0;
+        a->number = m.n_rules > 0 && draw(2) ? m.rules[draw((unsigned) m.n_rules)].number : 0;
         story("  rule %d by '%s' verb '%s' unit '%s' role '%s' reason '%s' limit %u before %u\n",
               a->rule.action, a->rule.author, a->rule.verb, a->rule.unit, a->rule.role, a->rule.reason,
               a->rule.limit, a->number);
@@ -247,24 +239,24 @@ static void delete_rule(void) {
         if (m.n_rules == 0)
                 return;
         ModelAsk *a = ask_new(ASK_RULE_DELETE, ROOT);
-        a->number = m.rules[dice((unsigned) m.n_rules)].number;
+        a->number = m.rules[draw((unsigned) m.n_rules)].number;
         story("  no rule %u any more\n", a->number);
         go(a);
 }
 
 static void ask_about_job(ModelKind kind) {
-        uint64_t job = some_job(dice(4) ? ARGOSY__JOB_STATE__JOB_HELD : ARGOSY__JOB_STATE__JOB_RUNNING);
+        uint64_t job = some_job(draw(4) ? ARGOSY__JOB_STATE__JOB_HELD : ARGOSY__JOB_STATE__JOB_RUNNING);
 
         if (job == 0)
                 return;
-        ModelAsk *a = ask_new(kind, (ModelAuthor) dice(MODEL_AUTHORS));
+        ModelAsk *a = ask_new(kind, (ModelAuthor) draw(MODEL_AUTHORS));
         a->target = job;
         go(a);
 }
 
 // Whoever has not heard what became of it, or does not believe it.
 static void ask_again(void) {
-        ModelAsk *a = &m.asks[dice((unsigned) m.n_asks + 1)];
+        ModelAsk *a = &m.asks[draw((unsigned) m.n_asks + 1)];
 
         if (a >= m.asks + m.n_asks || a->kind != ASK_CHANGE)
                 return;
@@ -280,12 +272,12 @@ static void set_lazy(bool lazy) {
 }
 
 static void something_happens(void) {
-        RigHost *h = rig_host(&g, 2 + dice(HOSTS - 1));
+        RigHost *h = rig_host(&g, 2 + draw(HOSTS - 1));
 
-        switch (dice(8)) {
+        switch (draw(8)) {
         case 0:
         case 1:
-                set_lazy(dice(3) > 0);
+                set_lazy(draw(3) > 0);
                 story("  hosts %s\n", rig_host(&g, 1)->lazy ? "say nothing" : "talk");
                 break;
         case 2:
@@ -294,7 +286,7 @@ static void something_happens(void) {
                 if (h->up)
                         rig_host_off(&g, h->number);
                 else if (!g.slow && !is_failing)
-                        rig_host_on(&g, h->number, dice(2));
+                        rig_host_on(&g, h->number, draw(2));
                 break;
         case 3:
                 if (g.led)
@@ -317,22 +309,22 @@ static void something_happens(void) {
                         break;
                 story("  the log takes nothing\n");
                 is_failing = true;
-                store_memory_fail(g.store, dice(2) ? -ENOSPC : -EBUSY);
+                store_memory_fail(g.store, draw(2) ? -ENOSPC : -EBUSY);
                 break;
         default:
                 if (g.slow || is_failing)
                         break;
                 story("  time passes\n");
-                rig_pass_ms(&g, ENTRY_MS * (1 + dice(4)));
+                rig_pass_ms(&g, ENTRY_MS * (1 + draw(4)));
         }
 }
 
 static void step(void) {
-        if ((g.slow || is_failing) && dice(4) == 0)
+        if ((g.slow || is_failing) && draw(4) == 0)
                 log_goes_on();
-        if (!g.led && dice(4) == 0)
+        if (!g.led && draw(4) == 0)
                 rig_elect(&g);
-        switch (dice(16)) {
+        switch (draw(16)) {
         case 0:
         case 1:
                 add_rule();
@@ -341,7 +333,7 @@ static void step(void) {
                 delete_rule();
                 break;
         case 3:
-                go(ask_new(dice(3) ? ASK_OPEN : ASK_CLOSE, ROOT));
+                go(ask_new(draw(3) ? ASK_OPEN : ASK_CLOSE, ROOT));
                 break;
         case 4:
                 ask_about_job(ASK_RELEASE);
@@ -363,11 +355,11 @@ static void step(void) {
         default:
                 ask_for_units();
         }
-        if (dice(3)) {
+        if (draw(3)) {
                 come_to_rest();
                 return;
         }
-        rig_turns(&g, dice(3));
+        rig_turns(&g, draw(3));
         go_on();
 }
 
@@ -440,7 +432,7 @@ static void begin_with_limit(void) {
                               .role = "",
                               .reason = "",
                               .text = "",
-                              .limit = 1 + dice(2)};
+                              .limit = 1 + draw(2)};
         a->rule.action = ARGOSY__QUEUE_ACTION__QUEUE_LIMIT;
         go(a);
         set_lazy(true);
@@ -448,7 +440,7 @@ static void begin_with_limit(void) {
 }
 
 static void live(unsigned seed) {
-        unsigned many = seed % 12 == 0 ? dice(STEPS / 2) : STEPS;
+        unsigned many = seed % 12 == 0 ? draw(STEPS / 2) : STEPS;
 
         begin(seed);
         if (seed % 2 == 0)

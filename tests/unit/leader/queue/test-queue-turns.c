@@ -54,7 +54,6 @@ static void count_turns(const RigAnswer *a, Counted *ret) {
 static RigAnswer *ask_for(Argosy__Verb verb, size_t n, const char *content) {
         static char names[UNITS][32], *pointers[UNITS];
         Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
-        Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
         Argosy__Request request = REQUEST_OF(CHANGE, change, &change);
         uint64_t id[2] = {++g.id, 66};
 
@@ -62,8 +61,11 @@ static RigAnswer *ask_for(Argosy__Verb verb, size_t n, const char *content) {
                 snprintf(names[i], sizeof(names[i]), "w@%zu.service", i);
                 pointers[i] = names[i];
         }
-        file.name = file.path = (char *) "w@.service";
-        file.content = (ProtobufCBinaryData){.data = (uint8_t *) content, .len = strlen(content ?: "")};
+        Argosy__NamedFile file = MESSAGE_OF(named_file, .name = (char *) "w@.service",
+                                            .path = (char *) "w@.service",
+                                            .content = (ProtobufCBinaryData){.data = (uint8_t *) content,
+                                                                             .len = strlen(content ?: "")}),
+                          *files = &file;
         change.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
         change.verb = verb;
         change.names = pointers;
@@ -188,10 +190,10 @@ static RigAnswer *restart_what_is_not_there(void) {
                 pointers[i] = names[i];
         }
         for (size_t i = 0; i < 2; i++) {
-                argosy__named_file__init(&files[i]);
-                files[i].name = files[i].path = templates[i];
-                files[i].content =
-                        (ProtobufCBinaryData){.data = (uint8_t *) content, .len = strlen(content)};
+                files[i] = (Argosy__NamedFile) MESSAGE_OF(
+                        named_file, .name = templates[i], .path = templates[i],
+                        .content =
+                                (ProtobufCBinaryData){.data = (uint8_t *) content, .len = strlen(content)});
         }
         change.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
         change.verb = RESTART;

@@ -6,6 +6,7 @@
 
 #include "leader-private.h"
 #include "leader-asks.h"
+#include "printed.h"
 #include "test.h"
 #include "str.h"
 
@@ -30,9 +31,7 @@ static inline void start_on_two(unsigned n, const char *content) {
         (void) rig_set_mode(&g, "n3", ARGOSY__NODE_MODE__MODE_CORDONED, 0, "");
         rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "web@.service", content);
         for (unsigned i = 1; i <= n; i++) {
-                _cleanup_free_ char *name = str_printf("web@%u.service", i);
-
-                assert_int_equal(rig_change(&g, START, name, NULL)->status, 0);
+                assert_int_equal(rig_change(&g, START, printed("web@%u.service", i), NULL)->status, 0);
         }
         (void) rig_set_mode(&g, "n3", ARGOSY__NODE_MODE__MODE_OPEN, 0, "");
 }

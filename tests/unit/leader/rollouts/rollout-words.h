@@ -7,6 +7,7 @@
 #include "leader-asks.h"
 #include "leader-private.h"
 #include "messages.h"
+#include "printed.h"
 #include "str.h"
 #include "test.h"
 
@@ -63,9 +64,7 @@ static inline const char *why_of(const char *name) {
 static inline void start_instances(unsigned n, const char *content) {
         rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "web@.service", content);
         for (unsigned i = 1; i <= n; i++) {
-                _cleanup_free_ char *name = str_printf("web@%u.service", i);
-
-                assert_int_equal(rig_change(&g, START, name, NULL)->status, 0);
+                assert_int_equal(rig_change(&g, START, printed("web@%u.service", i), NULL)->status, 0);
         }
         g.start_ms = START_MS;
 }

@@ -2,6 +2,7 @@
 //
 // What a rebalance would do is thought of by the pool, and the world goes on meanwhile. Here the pool has
 // one thread, which a test may keep busy: what it is given then waits for as long as the test likes.
+#include "printed.h"
 #include "rebalance-words.h"
 #include "rig-pool.h"
 
@@ -74,13 +75,10 @@ static void nobody_is_said_to_go_to_a_node_that_was_closed_meanwhile(void **stat
 }
 
 static void what_has_become_needless_meanwhile_is_not_in_the_answer(void **state) {
-        char name[32];
-
         start_on_two(UNITS, SERVICE);
         RigAnswer *a = ask_in_vain((Wish){.preview = true});
         for (unsigned i = 1; i <= 4; i++) { // they go where there is nobody
-                snprintf(name, sizeof(name), "db-%u.service", i);
-                rig_change(&g, START, name, SERVICE);
+                rig_change(&g, START, printed("db-%u.service", i), SERVICE);
         }
         assert_int_equal(units_on(3), 4);
         go_on();

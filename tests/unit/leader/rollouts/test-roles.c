@@ -5,6 +5,7 @@
 #include "leader-private.h"
 #include "leader-rig.h"
 #include "messages.h"
+#include "printed.h"
 #include "str.h"
 #include "test.h"
 
@@ -64,16 +65,12 @@ static const char *message_of(const char *unit) {
 }
 
 static const Argosy__Response__UnitResult *start(const char *name, const char *options) {
-        _cleanup_free_ char *text = str_printf(SERVICE "%s", options);
-
-        return rig_change(&g, START, name, text);
+        return rig_change(&g, START, name, printed(SERVICE "%s", options));
 }
 
 static void start_many(const char *prefix, unsigned n, const char *options) {
         for (unsigned i = 0; i < n; i++) {
-                _cleanup_free_ char *name = str_printf("%s%u.service", prefix, i);
-
-                (void) start(name, options);
+                (void) start(printed("%s%u.service", prefix, i), options);
         }
 }
 
@@ -92,9 +89,7 @@ static void who_waits_goes_by_the_weights_of_the_roles(void **state) {
         start_many("large", 9, "Role=large\n");
         assert_int_equal(role_row("small")->waiting, 9);
         for (unsigned i = 0; i < 9; i++) {
-                _cleanup_free_ char *name = str_printf("first%u.service", i);
-
-                rig_change(&g, UNLOAD, name, NULL);
+                rig_change(&g, UNLOAD, printed("first%u.service", i), NULL);
                 unsigned small = role_row("small")->units;
                 unsigned large = role_row("large")->units;
                 assert_int_equal(small + large, i + 1);
@@ -158,8 +153,7 @@ static void shares_are_fair_whatever_the_weights(void **state) {
                 }
                 slots(1, "36"); // none had any before
                 for (unsigned i = 0; i < ROLES; i++) {
-                        _cleanup_free_ char *name = str_printf("r%u", i);
-                        int used = (int) role_row(name)->units * (int) sizes[i],
+                        int used = (int) role_row(printed("r%u", i))->units * (int) sizes[i],
                             ideal = (int) (TOTAL * weights[i] / sum);
 
                         assert_true(abs(used - ideal) <=
@@ -370,9 +364,7 @@ static void what_becomes_free_and_what_makes_room_count_together(void **state) {
 static void instances_are_preempted_within_their_budget(void **state) {
         slots(1, "3");
         for (int i = 1; i <= 3; i++) {
-                _cleanup_free_ char *name = str_printf("w@%d.service", i);
-
-                start(name, "Priority=-5\nMaxUnavailable=1\n");
+                start(printed("w@%d.service", i), "Priority=-5\nMaxUnavailable=1\n");
         }
         start("huge.service", "Priority=10\nReserveResource=slot:2\n"); // would need two of them
         assert_int_equal(at("huge.service"), 0);

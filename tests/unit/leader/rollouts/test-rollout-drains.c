@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The budget of a group, which drains and updates share.
+#include "printed.h"
 #include "rollout-words.h"
 
 static void a_drain_keeps_to_the_budget_of_a_template(void **state) {
@@ -81,9 +82,7 @@ static void a_host_that_is_lost_while_it_is_drained_holds_nothing_back(void **st
         (void) rig_set_mode(&g, "n2", ARGOSY__NODE_MODE__MODE_DRAINING, 0, "");
         rig_pass_ms(&g, 3 * RIG_LEASE_MS);
         for (unsigned i = 1; i <= N_UNITS; i++) {
-                _cleanup_free_ char *name = str_printf("web@%u.service", i);
-
-                assert_int_not_equal(rig_record(&g, name)->node, 2);
+                assert_int_not_equal(rig_record(&g, printed("web@%u.service", i))->node, 2);
         }
 }
 

@@ -6,6 +6,7 @@
 #include "leader-asks.h"
 #include "leader-private.h"
 #include "messages.h"
+#include "printed.h"
 #include "str.h"
 
 #define UPDATE ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE
@@ -276,9 +277,7 @@ static void thousands_that_share_are_looked_at_in_slices(void **state) {
         start("web.service", SHARER("web", ON("n1"), "1"));
         (void) rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "app@.service", SHARER("app", HELD, "1"));
         for (unsigned i = 0; i < MANY; i++) {
-                _cleanup_free_ char *name = str_printf("app@%u.service", i);
-
-                (void) rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, name, NULL);
+                (void) rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, printed("app@%u.service", i), NULL);
         }
         g.on_turn_begin = on_turn_begin;
         g.on_turn = on_turn;

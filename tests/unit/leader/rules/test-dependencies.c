@@ -4,7 +4,9 @@
 
 #include "dependencies.h"
 #include "dependency-cycles.h"
+#include "printed.h"
 #include "test.h"
+#include "random-numbers.h"
 #include "str.h"
 
 static Dependencies g, planned;
@@ -192,11 +194,10 @@ static void a_cycle_is_found_however_long_it_is(void **state) {
         check("c", "c", UNIT_AFTER, "c after c");
         check("c", "a", UNIT_WANTS | UNIT_PART_OF, ""); // no order
         for (int i = 0; i < 1000; i++) {
-                char from[16], to[16];
+                char from[16];
 
                 snprintf(from, sizeof(from), "x%d", i);
-                snprintf(to, sizeof(to), "x%d", i + 1);
-                set(from, to, UNIT_AFTER);
+                set(from, printed("x%d", i + 1), UNIT_AFTER);
         }
         assert_true(closes("x1000", &(UnitDependency){(char *) "x0", UNIT_AFTER, 1}, 1));
         assert_non_null(strstr(found.text, "x499 after x500 after"));
@@ -249,11 +250,6 @@ static bool has_a_topological_order(void) {
 
 static unsigned random_state;
 
-static unsigned draw(unsigned n) {
-        random_state = random_state * 1103515245u + 12345u;
-        return (random_state >> 16) % n;
-}
-
 // A file that is sent again and again with other dependencies is refused exactly when no order would exist.
 static void what_is_refused_is_what_has_no_order(void **state) {
         unsigned refused = 0, taken = 0;
@@ -263,14 +259,14 @@ static void what_is_refused_is_what_has_no_order(void **state) {
                 bool was_after[N], was_before[N];
                 UnitDependency list[3];
                 char names[N][8], from[8];
-                unsigned a = draw(N), n = 0;
+                unsigned a = dice(N), n = 0;
 
                 memcpy(was_after, after[a], sizeof(was_after));
                 memcpy(was_before, before[a], sizeof(was_before));
                 memset(after[a], 0, sizeof(after[a]));
                 memset(before[a], 0, sizeof(before[a]));
-                for (unsigned k = draw(4); k > 0; k--) {
-                        unsigned b = draw(N), kind = draw(3) ? UNIT_AFTER : UNIT_BEFORE;
+                for (unsigned k = dice(4); k > 0; k--) {
+                        unsigned b = dice(N), kind = dice(3) ? UNIT_AFTER : UNIT_BEFORE;
 
                         if (a == b || after[a][b] || before[a][b])
                                 continue;
@@ -302,7 +298,7 @@ static void of_a_whole_request_those_are_told_who_come_after_themselves(void **s
                 bool reach[N][N] = {};
                 char names[N][12], padded[sizeof(found.units) + 8];
                 const char *all[N];
-                unsigned n = 8 + draw(N - 8);
+                unsigned n = 8 + dice(N - 8);
 
                 for (unsigned a = 0; a < n; a++)
                         snprintf(names[a], sizeof(names[a]), "u%u", a);
@@ -310,9 +306,9 @@ static void of_a_whole_request_those_are_told_who_come_after_themselves(void **s
                         UnitDependency list[2];
                         unsigned k = 0;
 
-                        for (unsigned b = draw(3); k < b && k < 2; k++) {
-                                unsigned other = (a + 1 + draw(n - 1)) % n;
-                                bool is_before = draw(3) == 0;
+                        for (unsigned b = dice(3); k < b && k < 2; k++) {
+                                unsigned other = (a + 1 + dice(n - 1)) % n;
+                                bool is_before = dice(3) == 0;
 
                                 list[k] = (UnitDependency){names[other],
                                                            is_before ? UNIT_BEFORE : UNIT_AFTER, 1};
@@ -324,7 +320,7 @@ static void of_a_whole_request_those_are_told_who_come_after_themselves(void **s
                         for (unsigned a = 0; a < n; a++)
                                 for (unsigned b = 0; b < n; b++)
                                         reach[a][b] |= reach[a][k] && reach[k][b];
-                for (unsigned a = 0, from = draw(n); a < n; a++)
+                for (unsigned a = 0, from = dice(n); a < n; a++)
                         all[a] = names[(from + a) % n];
                 DependencyCycleSearch s = search();
                 assert_int_equal(dependency_cycles_find(&s, all, n), 0);
@@ -356,8 +352,8 @@ static size_t count_steps(bool back, size_t *ret_edges) {
 
                 for (; n < OF_EACH && (a > 0 || back); n++)
                         list[n] = (UnitDependency){
-                                names[back && a < OF_EACH ? MANY - 1 - draw(OF_EACH) : draw(a)],
-                                draw(2) ? UNIT_AFTER : UNIT_AFTER | UNIT_REQUIRES, n + 1};
+                                names[back && a < OF_EACH ? MANY - 1 - dice(OF_EACH) : dice(a)],
+                                dice(2) ? UNIT_AFTER : UNIT_AFTER | UNIT_REQUIRES, n + 1};
                 edges += n;
                 assert_int_equal(dependencies_set(&planned, names[a], list, n), 0);
                 all[a] = names[a];

@@ -7,6 +7,7 @@
 #include "macro.h"
 #include "messages.h"
 #include "queue-policy.h"
+#include "printed.h"
 #include "test.h"
 #include "str.h"
 
@@ -74,12 +75,10 @@ static Argosy__QueueRule rule(const char *author, const char *verb, const char *
 }
 
 static bool is_matched(Argosy__QueueRule r, const Asked *a) {
-        Argosy__QueueRecord queue = ARGOSY__QUEUE_RECORD__INIT;
         Argosy__QueueRule *rules = &r;
         QueueSubject s = subject(a);
 
-        queue.rules = &rules;
-        queue.n_rules = 1;
+        Argosy__QueueRecord queue = QUEUE_RECORD_OF(.rules = &rules, .n_rules = 1);
         return match(&queue, &s) == &r;
 }
 
@@ -145,9 +144,8 @@ static const char *const author_patterns[] = {"", "ann", "*@n1", "?i", "bob@n2"}
 
 // As the manual says it, for one unit of one role.
 static bool model_matches(const Argosy__QueueRule *r, const Asked *a) {
-        _cleanup_free_ char *at = str_printf("%s@%s", a->user, a->host);
-
-        if (*r->author && fnmatch(r->author, a->user, 0) != 0 && fnmatch(r->author, at, 0) != 0)
+        if (*r->author && fnmatch(r->author, a->user, 0) != 0 &&
+            fnmatch(r->author, printed("%s@%s", a->user, a->host), 0) != 0)
                 return false;
         if (*r->verb && fnmatch(r->verb, a->verb, 0) != 0)
                 return false;
@@ -165,7 +163,6 @@ static void any_rules_and_any_request_are_what_the_model_says(void **state) {
                            .reason = "",
                            .roles = {PICK(roles)}};
                 Argosy__QueueRule rules[5], *pointers[5];
-                Argosy__QueueRecord queue = ARGOSY__QUEUE_RECORD__INIT;
                 const Argosy__QueueRule *expected = NULL;
 
                 a.units[0] = rand() % 4 ? PICK(units) : NULL;
@@ -177,8 +174,7 @@ static void any_rules_and_any_request_are_what_the_model_says(void **state) {
                         if (!expected && model_matches(&rules[i], &a))
                                 expected = &rules[i];
                 }
-                queue.rules = pointers;
-                queue.n_rules = ELEMENTSOF(rules);
+                Argosy__QueueRecord queue = QUEUE_RECORD_OF(.rules = pointers, .n_rules = ELEMENTSOF(rules));
                 assert_ptr_equal(match(&queue, &s), expected);
                 assert_ptr_equal(match_in_turns(&queue, &s, 1 + (size_t) rand() % 3), expected);
         }
@@ -188,11 +184,9 @@ static void a_unit_is_asked_for_its_role_once(void **state) {
         Argosy__QueueRule rules[] = {rule("", "", "", "web", ""), rule("", "", "cache*", "db", ""),
                                      rule("", "", "", "cache", ""), rule("", "", "", "db", "")};
         Argosy__QueueRule *pointers[] = {&rules[0], &rules[1], &rules[2], &rules[3]};
-        Argosy__QueueRecord queue = ARGOSY__QUEUE_RECORD__INIT;
+        Argosy__QueueRecord queue = QUEUE_RECORD_OF(.rules = pointers, .n_rules = 4);
         QueueSubject s = subject(&ann);
 
-        queue.rules = pointers;
-        queue.n_rules = 4;
         for (size_t most = 1; most < 6; most++) {
                 n_roles_asked = 0;
                 assert_ptr_equal(match_in_turns(&queue, &s, most), &rules[3]);
@@ -204,14 +198,12 @@ static void a_unit_is_asked_for_its_role_once(void **state) {
 static void many_are_compared_in_turns(void **state) {
         Argosy__QueueRule rules[] = {rule("", "", "cache*", "", ""), rule("", "", "web@*", "", "")};
         Argosy__QueueRule *pointers[] = {&rules[0], &rules[1]};
-        Argosy__QueueRecord queue = ARGOSY__QUEUE_RECORD__INIT;
+        Argosy__QueueRecord queue = QUEUE_RECORD_OF(.rules = pointers, .n_rules = 2);
         const Argosy__QueueRule *found;
         QueueSubject s = subject(&ann);
         _cleanup_(queue_walk_done) QueueWalk walk = {};
         size_t left = 1;
 
-        queue.rules = pointers;
-        queue.n_rules = 2;
         assert_int_equal(queue_policy_walk(&queue, &s, &walk, &left, &found), QUEUE_WALK_MORE);
         assert_null(found);
         left = 1;

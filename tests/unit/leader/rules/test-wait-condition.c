@@ -22,10 +22,8 @@ static WaitView view;
 
 // A launched unit, asked for at revision 10 and placed on node 1, which reports it running.
 FIXTURE(setup) {
-        argosy__unit_record__init(&record);
-        record.target = ARGOSY__TARGET__TARGET_LAUNCHED;
-        record.node = 1;
-        record.revision = record.start_rev = 10;
+        record = (Argosy__UnitRecord) UNIT_RECORD_OF(.target = ARGOSY__TARGET__TARGET_LAUNCHED, .node = 1,
+                                                     .revision = 10, .start_rev = 10);
         nodes[0] = (WaitNode){
                 .node = "n1",
                 .wanted = true,

@@ -3,6 +3,7 @@
 // Timers, sockets and paths, and what they activate: loaded together, on one node, wherever that is.
 #include "leader-asks.h"
 #include "leader-rig.h"
+#include "printed.h"
 #include "test.h"
 #include "messages.h"
 #include "str.h"
@@ -46,9 +47,8 @@ static void fill_node_of(const char *mate) {
                 rig_host_set_labels(&g, i, "full", rig_host(&g, i)->virtual.node == node ? "yes" : "no");
         rig_settle(&g);
         for (int i = 0; i < 20; i++) {
-                _cleanup_free_ char *name = str_printf("fill-%u.service", n++);
-
-                change(START, name, SERVICE "[X-Argosy]\nMachineMetadata=full=yes\n", "");
+                change(START, printed("fill-%u.service", n++),
+                       SERVICE "[X-Argosy]\nMachineMetadata=full=yes\n", "");
         }
 }
 
@@ -131,12 +131,8 @@ static void what_a_kept_timer_activates_is_kept_with_it(void **state) {
 
 static void a_lost_node_gives_both_to_one_node(void **state) {
         for (int i = 0; i < 12; i++) {
-                char name[32];
-
-                snprintf(name, sizeof(name), "p%d.service", i);
-                change(SUBMIT, name, SERVICE, "");
-                snprintf(name, sizeof(name), "p%d.timer", i);
-                change(START, name, TIMER, "");
+                change(SUBMIT, printed("p%d.service", i), SERVICE, "");
+                change(START, printed("p%d.timer", i), TIMER, "");
         }
         rig_host_off_for(&g, 3, 3 * RIG_LEASE_MS);
         rig_settle(&g);
@@ -238,10 +234,10 @@ static void start_two(const char *const names[2], const char *const contents[2],
         uint64_t id[2] = {++g.id, 77};
 
         for (size_t i = 0; i < 2; i++) {
-                argosy__named_file__init(&files[i]);
-                files[i].name = files[i].path = (char *) names[i];
-                files[i].content =
-                        (ProtobufCBinaryData){.data = (uint8_t *) contents[i], .len = strlen(contents[i])};
+                files[i] = (Argosy__NamedFile) MESSAGE_OF(
+                        named_file, .name = (char *) names[i], .path = (char *) names[i],
+                        .content = (ProtobufCBinaryData){.data = (uint8_t *) contents[i],
+                                                         .len = strlen(contents[i])});
                 pointers[i] = &files[i];
         }
         m.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};

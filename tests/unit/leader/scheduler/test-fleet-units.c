@@ -185,7 +185,6 @@ static void a_new_leader_knows_what_a_host_runs_that_it_does_not_hear(void **sta
 // They are too many for its record, so of each name it may be one.
 static void of_more_than_a_record_takes_only_that_is_known(void **state) {
         enum { MANY = 1000 };
-        Argosy__FleetUnits m = ARGOSY__FLEET_UNITS__INIT;
         static char names[MANY][128];
         char *pointers[MANY];
 
@@ -193,9 +192,8 @@ static void of_more_than_a_record_takes_only_that_is_known(void **state) {
                 snprintf(names[i], sizeof(names[i]), "%0100u.service", i);
                 pointers[i] = names[i];
         }
-        m.directory = (char *) "/run/fleet/units";
-        m.units = pointers;
-        m.n_units = MANY;
+        Argosy__FleetUnits m = MESSAGE_OF(fleet_units, .directory = (char *) "/run/fleet/units",
+                                          .units = pointers, .n_units = MANY);
         session_on_fleet_units(g.leader, host_find(g.leader, 2), &m);
         rig_settle(&g);
         assert_int_equal(rig_change(&g, START, "web.service", SERVICE)->status, 0);

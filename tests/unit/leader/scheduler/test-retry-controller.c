@@ -4,6 +4,7 @@
 // are, then elsewhere, and in the end left alone.
 #include "leader-private.h"
 #include "leader-asks.h"
+#include "printed.h"
 #include "test.h"
 #include "messages.h"
 #include "str.h"
@@ -335,9 +336,7 @@ static void a_unit_whose_node_is_lost_avoids_where_it_failed(void **state) {
         assert_int_equal(rig_host_of(&g, "x.service"), 3);
         (void) rig_set_host_mode(&g, 1, ARGOSY__NODE_MODE__MODE_OPEN, 0);
         for (int i = 0; i < 30; i++) { // so that it would be chosen last
-                _cleanup_free_ char *name = str_printf("load-%d.service", i);
-
-                start(name, SERVICE "[X-Argosy]\nHost=n1\n");
+                start(printed("load-%d.service", i), SERVICE "[X-Argosy]\nHost=n1\n");
         }
         rig_host_off_for(&g, 3, RIG_LEASE_MS + RIG_BEAT_MS);
         assert_int_equal(rig_host_of(&g, "x.service"), 1);

@@ -6,6 +6,7 @@
 
 #include "leader-asks.h"
 #include "placement.h"
+#include "printed.h"
 #include "scheduler.h"
 #include "test.h"
 #include "str.h"
@@ -18,9 +19,7 @@
 RIG_OF(3)
 
 static const Argosy__Response__UnitResult *start_mate(unsigned i) {
-        _cleanup_free_ char *name = str_printf("mate%u.service", i);
-
-        return rig_change(&g, START, name, MATE);
+        return rig_change(&g, START, printed("mate%u.service", i), MATE);
 }
 
 // The hub and as many as there may be with it.
@@ -119,10 +118,10 @@ static void who_is_gone_ties_nobody_any_more(void **state) {
         assert_int_equal(rig_change(&g, ARGOSY__VERB__VERB_DESTROY, "hub.service", NULL)->status, 0);
         rig_settle(&g);
         for (unsigned i = 1; i < PLACEMENT_FOLLOWS_MAX; i++) {
-                _cleanup_free_ char *name = str_printf("other%u.service", i);
-
-                assert_int_equal(rig_change(&g, START, name, SERVICE "[X-Argosy]\nMachineOf=base.service\n")
-                                         ->status, 0);
+                assert_int_equal(rig_change(&g, START, printed("other%u.service", i),
+                                            SERVICE "[X-Argosy]\nMachineOf=base.service\n")
+                                         ->status,
+                                 0);
         }
 }
 

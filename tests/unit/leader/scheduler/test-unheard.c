@@ -6,6 +6,7 @@
 
 #include "leader-asks.h"
 #include "messages.h"
+#include "printed.h"
 #include "str.h"
 #include "test.h"
 
@@ -29,8 +30,7 @@ static uint32_t at(const char *name) {
 }
 
 static uint64_t start(const char *name, const char *options) {
-        _cleanup_free_ char *text = str_printf(SERVICE "%s", options);
-        const Argosy__Response__UnitResult *r = rig_change(&g, START, name, text);
+        const Argosy__Response__UnitResult *r = rig_change(&g, START, name, printed(SERVICE "%s", options));
 
         assert_int_equal(r->status, 0);
         return r->revision;

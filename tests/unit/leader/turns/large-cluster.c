@@ -5,10 +5,12 @@
 #include "large-cluster.h"
 
 #include "batch.h"
-#include "clock.h"
 #include "ca.h"
+#include "clock.h"
 #include "leader-asks.h"
 #include "leader-private.h"
+#include "messages.h"
+#include "printed.h"
 #include "str.h"
 #include "test.h"
 #include "voter-secrets.h"
@@ -116,11 +118,8 @@ static void put_instances(const char *prefix, const char *content, const char *s
                 _cleanup_(batch_done) Batch b = {};
 
                 for (unsigned k = 0; k < RECORDS && i < n; k++, i++) {
-                        char name[64];
-
-                        snprintf(name, sizeof(name), "%s@%zu.service", prefix, i + 1);
                         Argosy__UnitRecord *u = batch_unit_only(
-                                &b, name, &hash,
+                                &b, printed("%s@%zu.service", prefix, i + 1), &hash,
                                 (UnitPut){.target = LAUNCHED, .node = 1 + i % large.n_hosts, .start = true});
                         u->from_template = true;
                         u->set = set ? batch_own(&b, strdup(set)) : u->set;
@@ -139,9 +138,7 @@ static void label_hosts(void) {
         for (size_t i = 0; i < large.n_hosts; i++) {
                 RigHost *h = &large.rig.hosts[i];
 
-                argosy__label__init(&h->label);
-                h->label.key = (char *) "zone";
-                h->label.value = (char *) "a";
+                h->label = (Argosy__Label) MESSAGE_OF(label, .key = (char *) "zone", .value = (char *) "a");
                 h->labels = &h->label;
                 h->podman = "5.4";
                 h->attached = false;

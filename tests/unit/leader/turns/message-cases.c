@@ -48,10 +48,8 @@ static void attach_with_thousands(void) {
 
 // Somebody watches, and whatever was told by the former name is gone.
 static void host_of_thousands_has_another_name(void) {
-        Argosy__Request__Events events = ARGOSY__REQUEST__EVENTS__INIT;
-
         attach_with_thousands();
-        events.from_now = true;
+        Argosy__Request__Events events = EVENTS_OF(.from_now = true);
         (void) rig_ask(&large.rig, A_REQUEST(EVENTS, events, &events));
         large_cluster_turns(TURNS);
         rig_host(&large.rig, HOST)->name = "another";
@@ -69,10 +67,9 @@ static void attach_in_parts(void) {
         Argosy__ToVoter__Attach a = ATTACH_OF(.seq = p.seq = ++h->virtual.seq, .parts = true);
         send_message(HOST, ARGOSY__TO_VOTER__MSG_ATTACH, &a);
         for (size_t i = 0; i < ATTACH_HELD_MAX; i++) {
-                argosy__unit_report__init(&reports[i]);
-                reports[i].node = HOST;
-                reports[i].name = large.fresh[i];
-                reports[i].active = ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE;
+                reports[i] =
+                        (Argosy__UnitReport) UNIT_REPORT_OF(.node = HOST, .name = large.fresh[i],
+                                                            .active = ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE);
                 held[i] = &reports[i];
         }
         p.held = held;
@@ -155,7 +152,6 @@ static void units_fail(void) {
 static void unit_waits_for_those_it_replaces(void) {
         Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
         Argosy__Request request = REQUEST_OF(CHANGE, change, &change);
-        Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
         uint64_t id[2] = {++large.rig.id, 66};
         char *name = (char *) "taker.service";
 
@@ -163,8 +159,10 @@ static void unit_waits_for_those_it_replaces(void) {
                 report_all_of(i + large.n_hosts / 2, ARGOSY__ACTIVE_STATE__ACTIVE_FAILED,
                               ARGOSY__OUTCOME__KIND__FAILED);
         large_cluster_turns(UINT_MAX);
-        file.name = file.path = name;
-        file.content.data = (uint8_t *) SLEEPS "[X-Argosy]\nReplaces=big@1.service\n";
+        Argosy__NamedFile file = MESSAGE_OF(named_file, .name = name, .path = name,
+                                            .content.data = (uint8_t *) SLEEPS
+                                            "[X-Argosy]\nReplaces=big@1.service\n"),
+                          *files = &file;
         file.content.len = strlen((char *) file.content.data);
         change.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
         change.verb = ARGOSY__VERB__VERB_START;
@@ -231,9 +229,8 @@ static void fleet_units(void) {
 
 static void file_ask(void) {
         Hash hash = hash_of(BIG, strlen(BIG));
-        Argosy__ToVoter__FileAsk m = ARGOSY__TO_VOTER__FILE_ASK__INIT;
+        Argosy__ToVoter__FileAsk m = FILE_ASK_OF(.hash = (ProtobufCBinaryData){HASH_SIZE, hash.bytes});
 
-        m.hash = (ProtobufCBinaryData){HASH_SIZE, hash.bytes};
         for (unsigned i = 0; i < 3; i++)
                 send_message(HOST + i, ARGOSY__TO_VOTER__MSG_FILE_ASK, &m);
 }
@@ -280,9 +277,8 @@ static void call_reply(void) {
 // ---- members
 
 static void store_opened(void) {
-        Argosy__ToVoter__StoreOpened m = ARGOSY__TO_VOTER__STORE_OPENED__INIT;
+        Argosy__ToVoter__StoreOpened m = STORE_OPENED_OF(.raft_id = 99);
 
-        m.raft_id = 99;
         send_message(HOST, ARGOSY__TO_VOTER__MSG_STORE_OPENED, &m);
 }
 
@@ -305,18 +301,17 @@ static void hosts_have_another_ca(void) {
 }
 
 static void voter_secrets_kept(void) {
-        Argosy__ToVoter__VoterSecretsKept m = ARGOSY__TO_VOTER__VOTER_SECRETS_KEPT__INIT;
         Argosy__ToVoter__VoterSecretsKept__Kept rows[VOTER_SECRETS_MAX], *pointers[VOTER_SECRETS_MAX];
 
         for (size_t i = 0; i < VOTER_SECRETS_MAX; i++) {
-                argosy__to_voter__voter_secrets_kept__kept__init(&rows[i]);
-                rows[i].name = (char *) VOTER_SECRET_CA;
-                rows[i].number = (uint32_t) i + 2;
+                rows[i] = (Argosy__ToVoter__VoterSecretsKept__Kept) MESSAGE_OF(
+                        to_voter__voter_secrets_kept__kept, .name = (char *) VOTER_SECRET_CA,
+                        .number = (uint32_t) i + 2);
                 pointers[i] = &rows[i];
         }
-        m.raft_id = 1;
-        m.secrets = pointers;
-        m.n_secrets = VOTER_SECRETS_MAX;
+        Argosy__ToVoter__VoterSecretsKept m =
+                MESSAGE_OF(to_voter__voter_secrets_kept, .raft_id = 1, .secrets = pointers,
+                           .n_secrets = VOTER_SECRETS_MAX);
         // the leader itself has lost its key, it says
         send_message(1, ARGOSY__TO_VOTER__MSG_VOTER_SECRETS_KEPT, &m);
 }
@@ -425,12 +420,14 @@ static void leader_is_lost_for_slow_looks(void) {
 }
 
 static RigAnswer *begin_start(unsigned start_ms) {
-        Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
         uint64_t id[2] = {++large.rig.id, 55};
 
         large.rig.start_ms = start_ms;
-        file.name = file.path = (char *) "new@.service";
-        file.content = (ProtobufCBinaryData){.data = (uint8_t *) BIG, .len = strlen(BIG)};
+        Argosy__NamedFile file = MESSAGE_OF(named_file, .name = (char *) "new@.service",
+                                            .path = (char *) "new@.service",
+                                            .content = (ProtobufCBinaryData){.data = (uint8_t *) BIG,
+                                                                             .len = strlen(BIG)}),
+                          *files = &file;
         Argosy__Request__Change change = MESSAGE_OF(
                 request__change, .id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)},
                 .verb = ARGOSY__VERB__VERB_START, .names = large.fresh, .n_names = NAMES_MAX,

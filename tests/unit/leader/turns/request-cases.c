@@ -46,14 +46,11 @@ static void maintain_node(void) {
 }
 
 static void set_modes(size_t n, Argosy__NodeMode mode) {
-        Argosy__Request__NodeChange m = ARGOSY__REQUEST__NODE_CHANGE__INIT;
         char **nodes = calloc(n, sizeof(*nodes));
 
         for (size_t i = 0; i < n; i++)
                 assert_non_null(nodes[i] = str_printf("n%zu", i + 1));
-        m.nodes = nodes;
-        m.n_nodes = n;
-        m.mode = mode;
+        Argosy__Request__NodeChange m = NODE_CHANGE_OF(.nodes = nodes, .n_nodes = n, .mode = mode);
         (void) taken(ask_and_turn(ARGOSY__REQUEST__WHAT_NODE_CHANGE, &m));
 }
 
@@ -180,10 +177,8 @@ static void set_time(void) {
 }
 
 static void join(void) {
-        Argosy__Request__Join m = ARGOSY__REQUEST__JOIN__INIT;
         Argosy__JoinRequest join_request = MESSAGE_OF(join_request, .token_id = (char *) "0123456789abcdef");
-
-        m.join = &join_request;
+        Argosy__Request__Join m = JOIN_OF(.join = &join_request);
         (void) ask_and_turn(ARGOSY__REQUEST__WHAT_JOIN, &m);
 }
 

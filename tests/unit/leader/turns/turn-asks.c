@@ -25,10 +25,8 @@ ProtobufCBinaryData new_id(void) {
 
 RigAnswer *ask(Argosy__Request__WhatCase what, void *message) {
         argosy__request__init(&request);
-        argosy__request__job__init(&job);
-        job.id = new_id();
-        job.if_revision = ask_if_revision;
-        job.hold = ask_hold;
+        job = (Argosy__Request__Job) JOB_OF(.id = new_id(), .if_revision = ask_if_revision,
+                                            .hold = ask_hold);
         request.what_case = what;
         request.change = message; // a union: all of them are pointers
         request.job = &job;
@@ -53,9 +51,9 @@ const Argosy__Response *taken(const RigAnswer *a) {
 Argosy__NamedFile *file_of(const char *name, const char *content) {
         static Argosy__NamedFile file;
 
-        argosy__named_file__init(&file);
-        file.name = file.path = (char *) name;
-        file.content = (ProtobufCBinaryData){.data = (uint8_t *) content, .len = strlen(content)};
+        file = (Argosy__NamedFile) MESSAGE_OF(
+                named_file, .name = (char *) name, .path = (char *) name,
+                .content = (ProtobufCBinaryData){.data = (uint8_t *) content, .len = strlen(content)});
         return &file;
 }
 

@@ -199,7 +199,6 @@ static void start_of_priorities(void) {
 static void start_files(void) {
         static Argosy__NamedFile files[REQUEST_TIED_MAX], *pointers[REQUEST_TIED_MAX];
         char *names[REQUEST_TIED_MAX];
-        Argosy__Request__Change m = ARGOSY__REQUEST__CHANGE__INIT;
 
         for (size_t i = 0; i < REQUEST_TIED_MAX; i++) {
                 pointers[i] = &files[i];
@@ -208,12 +207,9 @@ static void start_files(void) {
                 files[i].content.data = (uint8_t *) str_printf("%s# %zu\n", BIG, i);
                 files[i].content.len = strlen((char *) files[i].content.data);
         }
-        m.id = new_id();
-        m.verb = START;
-        m.names = names;
-        m.n_names = REQUEST_TIED_MAX;
-        m.files = pointers;
-        m.n_files = REQUEST_TIED_MAX;
+        Argosy__Request__Change m =
+                MESSAGE_OF(request__change, .id = new_id(), .verb = START, .names = names,
+                           .n_names = REQUEST_TIED_MAX, .files = pointers, .n_files = REQUEST_TIED_MAX);
         RigAnswer *a = ask(ARGOSY__REQUEST__WHAT_CHANGE, &m);
         large_cluster_turns(UINT_MAX);
         (void) taken(a);
@@ -241,31 +237,27 @@ static void start_like_its_siblings(void) {
 
 static void wait_for_many(void) {
         static Argosy__Request__Wait__Item items[NAMES_MAX], *pointers[NAMES_MAX];
-        Argosy__Request__Wait m = ARGOSY__REQUEST__WAIT__INIT;
 
         for (size_t i = 0; i < NAMES_MAX; i++) {
                 pointers[i] = &items[i];
                 argosy__request__wait__item__init(pointers[i]);
                 items[i].name = large.big[i];
         }
-        m.items = pointers;
-        m.n_items = NAMES_MAX;
-        m.goal = ARGOSY__UNIT_GOAL__GOAL_INACTIVE;
+        Argosy__Request__Wait m = MESSAGE_OF(request__wait, .items = pointers, .n_items = NAMES_MAX,
+                                             .goal = ARGOSY__UNIT_GOAL__GOAL_INACTIVE);
         (void) ask_and_turn(ARGOSY__REQUEST__WHAT_WAIT, &m);
 }
 
 static void wait_for_one(void) {
         static Argosy__Request__Wait__Item items[NAMES_MAX], *pointers[NAMES_MAX];
-        Argosy__Request__Wait m = ARGOSY__REQUEST__WAIT__INIT;
 
         for (size_t i = 0; i < NAMES_MAX; i++) {
                 pointers[i] = &items[i];
                 argosy__request__wait__item__init(pointers[i]);
                 items[i].name = large.big[0];
         }
-        m.items = pointers;
-        m.n_items = NAMES_MAX;
-        m.goal = ARGOSY__UNIT_GOAL__GOAL_INACTIVE;
+        Argosy__Request__Wait m = MESSAGE_OF(request__wait, .items = pointers, .n_items = NAMES_MAX,
+                                             .goal = ARGOSY__UNIT_GOAL__GOAL_INACTIVE);
         (void) ask_and_turn(ARGOSY__REQUEST__WHAT_WAIT, &m);
         change((ChangeOf){ARGOSY__VERB__VERB_STOP, large.big, 1});
 }
@@ -358,7 +350,6 @@ enum { OWN_DEMANDS = 640 };
 static void submit_own_demands(const char *format) {
         static Argosy__NamedFile files[OWN_DEMANDS], *of[OWN_DEMANDS];
         static char names[OWN_DEMANDS][24], contents[OWN_DEMANDS][256], *list[OWN_DEMANDS];
-        Argosy__Request__Change m = ARGOSY__REQUEST__CHANGE__INIT;
 
         for (unsigned i = 0; i < OWN_DEMANDS; i++) {
                 str_fit(names[i], sizeof(names[i]), "own%u.service", i);
@@ -367,12 +358,9 @@ static void submit_own_demands(const char *format) {
                 of[i] = &files[i];
                 list[i] = names[i];
         }
-        m.id = new_id();
-        m.verb = ARGOSY__VERB__VERB_SUBMIT;
-        m.names = list;
-        m.n_names = OWN_DEMANDS;
-        m.files = of;
-        m.n_files = OWN_DEMANDS;
+        Argosy__Request__Change m =
+                MESSAGE_OF(request__change, .id = new_id(), .verb = ARGOSY__VERB__VERB_SUBMIT, .names = list,
+                           .n_names = OWN_DEMANDS, .files = of, .n_files = OWN_DEMANDS);
         RigAnswer *a = ask(ARGOSY__REQUEST__WHAT_CHANGE, &m);
         large_cluster_turns(UINT_MAX);
         (void) taken(a);
@@ -573,12 +561,8 @@ static void fill_apply(Argosy__Request__Apply *m, Argosy__NamedFile **file) {
                 units[i].target = LAUNCHED;
                 units[i].file = 1;
         }
-        argosy__request__apply__init(m);
-        m->set = (char *) "folder";
-        m->units = pointers;
-        m->n_units = SET_UNITS;
-        m->files = file;
-        m->n_files = 1;
+        *m = (Argosy__Request__Apply) MESSAGE_OF(request__apply, .set = (char *) "folder", .units = pointers,
+                                                 .n_units = SET_UNITS, .files = file, .n_files = 1);
 }
 
 static void apply(bool rolling) {
@@ -641,8 +625,7 @@ static void list_jobs(void) {
         stop_many();
         Argosy__Request__ListJobs m = LIST_JOBS_OF(.patterns = &pattern, .n_patterns = 1);
         (void) taken(ask_and_turn(ARGOSY__REQUEST__WHAT_LIST_JOBS, &m));
-        argosy__request__list_jobs__init(&m);
-        m.number = rig_last_job(&large.rig);
+        m = (Argosy__Request__ListJobs) LIST_JOBS_OF(.number = rig_last_job(&large.rig));
         (void) taken(ask_and_turn(ARGOSY__REQUEST__WHAT_LIST_JOBS, &m));
 }
 

@@ -10,6 +10,7 @@
 #include "leader-private.h"
 #include "message.h"
 #include "messages.h"
+#include "random-numbers.h"
 
 #define OF_WEB "[Service]\nExecStart=/bin/sleep 1000\n[X-Argosy]\nRole=web\n"
 
@@ -362,12 +363,6 @@ static void who_may_not_change_it_cannot_undo_it(void **state) {
 
 // ------------------------------------------------------------------------------------------------ at random
 
-static uint64_t next(uint64_t *seed) { // xorshift64
-        *seed ^= *seed << 13;
-        *seed ^= *seed >> 7;
-        return *seed ^= *seed << 17;
-}
-
 static int compare(const void *a, const void *b) {
         return strcmp(a, b);
 }
@@ -412,26 +407,26 @@ static void random_change(uint64_t *seed) {
         static const char *const resources[] = {"slot", "gpu", NULL};
         static const char *const nodes[] = {"n1", "n2", "n3"};
         const Argosy__QueueRecord *queue = cluster_state_queue(g.state);
-        const char *name = nodes[next(seed) % 3], *word = values[next(seed) % 2];
+        const char *name = nodes[xorshift64(seed) % 3], *word = values[xorshift64(seed) % 2];
 
-        switch (next(seed) % 6) {
+        switch (xorshift64(seed) % 6) {
         case 0:
-                (void) label(name, word, values[next(seed) % 3]);
+                (void) label(name, word, values[xorshift64(seed) % 3]);
                 break;
         case 1:
-                (void) rig_set_mode(&g, name, (Argosy__NodeMode) (next(seed) % 4), 0, word);
+                (void) rig_set_mode(&g, name, (Argosy__NodeMode) (xorshift64(seed) % 4), 0, word);
                 break;
         case 2:
-                if (cluster_state_find_role(g.state, word) && next(seed) % 3 == 0)
+                if (cluster_state_find_role(g.state, word) && xorshift64(seed) % 3 == 0)
                         (void) role((Role){.name = word, .remove = true});
                 else
                         (void) role((Role){.name = word,
-                                           .weight = (uint32_t) (next(seed) % 4),
-                                           .resource = resources[next(seed) % 3],
-                                           .limit = 1 + next(seed) % 3});
+                                           .weight = (uint32_t) (xorshift64(seed) % 4),
+                                           .resource = resources[xorshift64(seed) % 3],
+                                           .limit = 1 + xorshift64(seed) % 3});
                 break;
         case 3:
-                if (cluster_state_find_pool(g.state, word) && next(seed) % 3 == 0)
+                if (cluster_state_find_pool(g.state, word) && xorshift64(seed) % 3 == 0)
                         (void) pool(word, NULL);
                 else
                         (void) pool(word, name);
@@ -441,7 +436,7 @@ static void random_change(uint64_t *seed) {
                 break;
         default:
                 if (queue->n_rules > 0)
-                        (void) delete_rule(queue->rules[next(seed) % queue->n_rules]->number);
+                        (void) delete_rule(queue->rules[xorshift64(seed) % queue->n_rules]->number);
                 break;
         }
 }

@@ -96,7 +96,6 @@ static void a_content_that_is_erased_meanwhile_is_not_read(void **state) {
 static char names[BIG][32], *pointers[BIG];
 
 static uint64_t change_some(Argosy__Verb verb, size_t first, size_t n, const char *content) {
-        Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
         Argosy__Request__Change m = ARGOSY__REQUEST__CHANGE__INIT;
         Argosy__Request request = REQUEST_OF(CHANGE, change, &m);
         uint64_t id[2] = {++g.id, 99};
@@ -110,8 +109,11 @@ static uint64_t change_some(Argosy__Verb verb, size_t first, size_t n, const cha
         m.replace = true;
         m.names = pointers + first;
         m.n_names = n;
-        file.name = file.path = (char *) "w@.service";
-        file.content = (ProtobufCBinaryData){.data = (uint8_t *) content, .len = strlen(content)};
+        Argosy__NamedFile file = MESSAGE_OF(named_file, .name = (char *) "w@.service",
+                                            .path = (char *) "w@.service",
+                                            .content = (ProtobufCBinaryData){.data = (uint8_t *) content,
+                                                                             .len = strlen(content)}),
+                          *files = &file;
         m.files = &files;
         m.n_files = 1;
         const Argosy__Response *r = rig_last(rig_ask_and_settle(&g, &request));

@@ -8,6 +8,8 @@
 #include "leader-asks.h"
 #include "leader-private.h"
 #include "messages.h"
+#include "printed.h"
+#include "random-numbers.h"
 #include "str.h"
 
 #define ONE "[Service]\nExecStart=/bin/sleep 1000\n"
@@ -115,15 +117,12 @@ static void what_is_to_be_waited_for_is_said(void **state) {
 // --------------------------------------------------------------------------------------- what is in the way
 
 static void what_somebody_changed_since_is_named(void **state) {
-        char text[64];
-
         (void) start("a.service", ONE);
         uint64_t job = start("a.service", TWO);
         uint64_t later = start("a.service", THREE);
         const Argosy__Response *r = rig_undo(&g, (RigUndo){job});
         assert_int_equal(r->status, EEXIST);
-        snprintf(text, sizeof(text), "by job %" PRIu64 " (start, root@n1)", later);
-        assert_non_null(strstr(r->message, text));
+        assert_non_null(strstr(r->message, printed("by job %" PRIu64 " (start, root@n1)", later)));
         assert_unit("a.service", THREE, LAUNCHED);
         assert_int_equal(rig_last_job(&g), later);
 
@@ -279,7 +278,6 @@ static void a_request_that_comes_again_undoes_nothing_twice(void **state) {
 static char names[MANY][32], *pointers[MANY];
 
 static uint64_t start_many(const char *content) {
-        Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
         Argosy__Request__Change m = ARGOSY__REQUEST__CHANGE__INIT;
         Argosy__Request request = REQUEST_OF(CHANGE, change, &m);
         uint64_t id[2] = {++g.id, 99};
@@ -293,8 +291,11 @@ static uint64_t start_many(const char *content) {
         m.replace = true;
         m.names = pointers;
         m.n_names = MANY;
-        file.name = file.path = (char *) "w@.service";
-        file.content = (ProtobufCBinaryData){.data = (uint8_t *) content, .len = strlen(content)};
+        Argosy__NamedFile file = MESSAGE_OF(named_file, .name = (char *) "w@.service",
+                                            .path = (char *) "w@.service",
+                                            .content = (ProtobufCBinaryData){.data = (uint8_t *) content,
+                                                                             .len = strlen(content)}),
+                          *files = &file;
         m.files = &files;
         m.n_files = 1;
         return rig_last(rig_ask_and_settle(&g, &request))->job;
@@ -392,9 +393,7 @@ static void what_is_forgotten_before_it_is_undone_whole_is_said(void **state) {
 static void an_update_is_undone_with_all_that_it_did(void **state) {
         (void) change(ARGOSY__VERB__VERB_SUBMIT, "w@.service", ONE);
         for (unsigned i = 1; i <= 3; i++) {
-                _cleanup_free_ char *name = str_printf("w@%u.service", i);
-
-                (void) start(name, NULL);
+                (void) start(printed("w@%u.service", i), NULL);
         }
         (void) rig_rollout(&g, (RigRollout){ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE, "w@.service", TWO});
         uint64_t job = rig_last_job(&g);
@@ -407,9 +406,7 @@ static void an_update_is_undone_with_all_that_it_did(void **state) {
                 job);
         (void) undone(job);
         for (unsigned i = 1; i <= 3; i++) {
-                _cleanup_free_ char *name = str_printf("w@%u.service", i);
-
-                assert_unit(name, ONE, LAUNCHED);
+                assert_unit(printed("w@%u.service", i), ONE, LAUNCHED);
         }
         (void) start("w@4.service", NULL);
         assert_unit("w@4.service", ONE, LAUNCHED); // the template, too
@@ -431,9 +428,7 @@ static void an_update_that_failed_leaves_nothing_to_undo(void **state) {
 static uint64_t update_three(void) {
         (void) change(ARGOSY__VERB__VERB_SUBMIT, "w@.service", ONE);
         for (unsigned i = 1; i <= 3; i++) {
-                _cleanup_free_ char *name = str_printf("w@%u.service", i);
-
-                (void) start(name, NULL);
+                (void) start(printed("w@%u.service", i), NULL);
         }
         (void) rig_rollout(&g, (RigRollout){ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE, "w@.service", TWO});
         rig_pass_ms(&g, 20000);
@@ -445,9 +440,7 @@ static size_t count_three(const char *content) {
         size_t n = 0;
 
         for (unsigned i = 1; i <= 3; i++) {
-                _cleanup_free_ char *name = str_printf("w@%u.service", i);
-
-                n += rig_has_content(&g, name, content);
+                n += rig_has_content(&g, printed("w@%u.service", i), content);
         }
         return n;
 }
@@ -506,12 +499,6 @@ static void what_is_no_update_is_not_put_back_a_few_at_a_time(void **state) {
 
 // ------------------------------------------------------------------------------------------------ at random
 
-static uint64_t next(uint64_t *seed) { // xorshift64
-        *seed ^= *seed << 13;
-        *seed ^= *seed >> 7;
-        return *seed ^= *seed << 17;
-}
-
 static int compare(const void *a, const void *b) {
         return strcmp(*(char *const *) a, *(char *const *) b);
 }
@@ -544,16 +531,16 @@ static void random_change(uint64_t *seed) {
                                              ARGOSY__VERB__VERB_START,  ARGOSY__VERB__VERB_STOP,
                                              ARGOSY__VERB__VERB_UNLOAD, ARGOSY__VERB__VERB_DESTROY,
                                              ARGOSY__VERB__VERB_RESTART};
-        const char *content = contents[next(seed) % ELEMENTSOF(contents)];
-        Argosy__Verb verb = verbs[next(seed) % ELEMENTSOF(verbs)];
+        const char *content = contents[xorshift64(seed) % ELEMENTSOF(contents)];
+        Argosy__Verb verb = verbs[xorshift64(seed) % ELEMENTSOF(verbs)];
         char name[32];
 
-        if (next(seed) % 6 == 0)
+        if (xorshift64(seed) % 6 == 0)
                 snprintf(name, sizeof(name), "w@.service");
-        else if (next(seed) % 2)
-                snprintf(name, sizeof(name), "w@%u.service", (unsigned) (next(seed) % 4));
+        else if (xorshift64(seed) % 2)
+                snprintf(name, sizeof(name), "w@%u.service", (unsigned) (xorshift64(seed) % 4));
         else
-                snprintf(name, sizeof(name), "u%u.service", (unsigned) (next(seed) % 4));
+                snprintf(name, sizeof(name), "u%u.service", (unsigned) (xorshift64(seed) % 4));
         (void) change(verb, name, content);
 }
 

@@ -527,9 +527,9 @@ static RigAnswer *wait_for_all(uint64_t later) {
         Argosy__Request request = REQUEST_OF(WAIT, wait, &wait);
 
         for (size_t i = 0; i < UNITS; i++) {
-                argosy__request__wait__item__init(&items[i]);
-                items[i].name = names[i];
-                items[i].revision = rig_record(&g, names[i])->revision + later;
+                items[i] = (Argosy__Request__Wait__Item) MESSAGE_OF(
+                        request__wait__item, .name = names[i],
+                        .revision = rig_record(&g, names[i])->revision + later);
                 item_pointers[i] = &items[i];
         }
         wait.verb = START;

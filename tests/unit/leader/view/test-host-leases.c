@@ -4,6 +4,7 @@
 #include "batch.h"
 #include "leader-asks.h"
 #include "leader-private.h"
+#include "printed.h"
 #include "str.h"
 
 #define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
@@ -34,9 +35,7 @@ FIXTURE(setup) {
         rig_start(&g, HOSTS);
         g.on_host_message = on_host_message;
         for (unsigned i = 0; i < HOSTS; i++) {
-                _cleanup_free_ char *name = str_printf("u%u.service", i);
-
-                rig_change(&g, ARGOSY__VERB__VERB_START, name, SERVICE);
+                rig_change(&g, ARGOSY__VERB__VERB_START, printed("u%u.service", i), SERVICE);
         }
 }
 

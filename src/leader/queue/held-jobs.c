@@ -131,10 +131,8 @@ static void end_done(HeldJob *h) {
                 free(h->end.end_message);
 }
 
-void held_job_note_asking(const PendingRequest *t, bool asks) {
-        HeldJob *h = t->held;
-
-        if (!h || h->asks == asks)
+static void note_asking(HeldJob *h, bool asks) {
+        if (h->asks == asks)
                 return;
         h->asks = asks;
         if (!asks) {
@@ -146,8 +144,13 @@ void held_job_note_asking(const PendingRequest *t, bool asks) {
                 leader_mark(h->leader);
 }
 
+void held_job_note_asking(const PendingRequest *t, bool asks) {
+        if (t->held)
+                note_asking(t->held, asks);
+}
+
 void held_job_goes_no_more(HeldJob *h) {
-        held_job_note_asking(h->pending, false);
+        note_asking(h, false);
         h->pending = NULL;
         h->leader->n_held_going--;
 }

@@ -72,6 +72,8 @@ typedef struct AgentOps {
         // So many units came to rest in this turn of the loop: what was under way about them is freed. May
         // be NULL.
         void (*rested)(size_t n, void *userdata);
+        // A manager was detached, and can be attached again from now on. May be NULL.
+        void (*manager_gone)(const char *manager, void *userdata);
 } AgentOps;
 
 typedef struct AgentConfig { // everything is copied

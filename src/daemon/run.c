@@ -169,6 +169,10 @@ static void on_agent_rested(size_t n, void *userdata) {
         heap_keeper_note(&((Daemon *) userdata)->heap, n);
 }
 
+static void on_agent_manager_gone(const char *manager, void *userdata) {
+        managers_on_gone(userdata, manager);
+}
+
 static const AgentOps agent_ops = {
         .send = agent_send,
         .attaching = on_agent_attaching,
@@ -179,6 +183,7 @@ static const AgentOps agent_ops = {
         .stopping = on_agent_stopping,
         .resumed = on_agent_resumed,
         .rested = on_agent_rested,
+        .manager_gone = on_agent_manager_gone,
 };
 
 // ---- start

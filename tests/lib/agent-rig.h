@@ -33,6 +33,7 @@ typedef struct World {
         uint64_t unanswered_us; // AgentOps.beat
         bool watched;           // AgentOps.leader_is_watched
         bool verifies;           // contents are looked at before they replace what runs
+        bool attaches_again;     // a manager that has gone, at once
         bool closed, cut, attached, stopping, cleared;
         Map seen;
         Argosy__ToVoter *attach, *goodbye, *fleet_units, *admits; // the newest ones
@@ -179,6 +180,13 @@ static inline void on_stopping(void *userdata) {
         w.stopping = true;
 }
 
+static inline void on_manager_gone(const char *manager, void *userdata) {
+        char *why = NULL;
+
+        if (w.attaches_again && agent_manager_attach(w.agent, manager, 0, &why) < 0)
+                fail_msg("%s", why);
+}
+
 static inline void on_fatal(const char *why, void *userdata) {
         fail_msg("%s", why);
 }
@@ -193,7 +201,8 @@ static const AgentOps ops = {.send = on_send,
                              .attached = on_attached,
                              .beat = on_beat,
                              .leader_is_watched = leader_is_watched,
-                             .stopping = on_stopping};
+                             .stopping = on_stopping,
+                             .manager_gone = on_manager_gone};
 
 // One order; what is not named is as for a unit that is launched once.
 typedef struct Order {

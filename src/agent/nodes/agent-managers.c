@@ -178,13 +178,17 @@ static void remove_own_dir(const AgentNode *node) {
 
 static void finish_detaching(AgentNode *node) {
         Agent *a = node->agent;
+        char manager[MANAGER_NAME_MAX + 1];
 
+        str_fit(manager, sizeof(manager), "%s", node->manager);
         if (!node->force)
                 remove_own_dir(node);
-        log_info("Manager %s is detached.", node->manager);
+        log_info("Manager %s is detached.", manager);
         notify_detached(node, 0);
         agent_node_close(node);
         agent_attach_now(a);
+        if (a->ops.manager_gone)
+                a->ops.manager_gone(manager, a->userdata);
 }
 
 static bool is_ready_to_go(AgentNode *node) {

@@ -5,7 +5,7 @@
 // start what cannot be attached is logged and the others go on; at a request the answer says what is wrong.
 //
 // Detaching takes until the units there have gone. The request waits for that; it goes on if the client
-// disconnects.
+// disconnects. What the configuration names again meanwhile is attached when that is over.
 
 #include "managers.h"
 
@@ -138,6 +138,11 @@ void managers_on_config(Daemon *d, char *const *before, size_t n_before) {
                         (void) agent_manager_detach(d->agent, before[i], false, NULL, NULL);
         for (size_t i = 0; i < d->config.n_managers; i++)
                 attach_or_complain(d, d->config.managers[i]);
+}
+
+void managers_on_gone(Daemon *d, const char *manager) {
+        if (is_configured(d, manager))
+                attach_or_complain(d, manager);
 }
 
 // ---- requests

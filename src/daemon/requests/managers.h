@@ -15,6 +15,8 @@ typedef struct Daemon Daemon;
 void managers_open(Daemon *d);
 // The configuration was read again; `before` is the old one's.
 void managers_on_config(Daemon *d, char *const *before, size_t n_before);
+// It was detached. One that the configuration names again by now is attached.
+void managers_on_gone(Daemon *d, const char *manager);
 // ManagerAttach, ManagerDetach, ManagerList. `done` fires once, perhaps before return.
 void managers_request(Daemon *d, const Argosy__Request *request,
                       void (*done)(const Argosy__Response *response, void *userdata), void *userdata);

@@ -55,6 +55,7 @@ static struct {
         unsigned begun_with[SIM_CLUSTER_MAX + 1]; // SimMachine.n_starts then
         char text[SIM_CLUSTER_MAX + 1][TEXT_SIZE];
         bool differ;        // hosts' configurations, other than in LeaseSec=
+        bool unread;        // one was written, and nothing told argosyd
         uint32_t reads;     // which host's argosyd reads it now; 0: none
         bool named[_LATES]; // what it says then that a restart is needed for
 } at;
@@ -199,6 +200,7 @@ static void write_anew(SimMachine *m, Draw *d) {
         if (m->user.pid1 && draw_below(d, 2))
                 c->manager = !c->manager;
         compose(c, at.text[m->number]);
+        at.unread |= how == 0;
         story_tell("n%u: argosy.conf is written anew%s", m->number,
                    how == 0   ? ""
                    : how == 1 ? ", and argosyd is restarted"
@@ -284,7 +286,7 @@ void hosts_at_mend(void) {
                         m->user.lingers = true;
                         sim_user_log_in(m);
                 }
-                if (at.differ && is_up(m))
+                if ((at.differ || at.unread) && is_up(m))
                         reload(m);
         }
 }

@@ -108,6 +108,22 @@ static void attaching_and_detaching_leaves_nothing_behind(void **state) {
         assert_int_equal(agent_managers(w.agent, NULL, 0), 1);
 }
 
+// argosy.conf may name it again before it has gone.
+static void a_manager_that_has_gone_can_be_attached_again_at_once(void **state) {
+        Other *o = add_other(0);
+
+        attach(o);
+        loop_until(all_online());
+        meet();
+        order_everywhere("u%i.service", 5, web);
+        loop_until(answered("u0.service", 5) && runs_on(o, "u0.service"));
+        w.attaches_again = true;
+        detach(o, false);
+        assert_null(fake_systemd_active(o->systemd, "u0.service"));
+        loop_until(all_online() && agent_managers(w.agent, NULL, 0) == 2);
+        assert_int_equal(w.attach->attach->n_managers, 2);
+}
+
 // Within the turns that it takes, not when an Attach that was not answered would be repeated.
 static bool attaches_at_once(unsigned before) {
         for (int i = 0; i < 3; i++)
@@ -397,6 +413,7 @@ int main(int argc, char **argv) {
                 T(eighty_managers_run_their_units_in_one_agent),
                 T(what_was_counted_of_a_manager_that_goes_is_not_taken_back),
                 T(attaching_and_detaching_leaves_nothing_behind),
+                T(a_manager_that_has_gone_can_be_attached_again_at_once),
                 T(the_leader_hears_at_once_of_managers_that_come_and_go),
                 T(a_restart_finds_what_managers_hold),
                 T(what_a_manager_runs_that_nobody_names_any_more_is_stopped),

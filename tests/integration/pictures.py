@@ -48,8 +48,8 @@ class Picture:
 
 
 SELECT = "document.querySelectorAll('.list-row input')[0].click(); document.querySelectorAll('.list-row input')[2].click();"
-UNDO = "[...document.querySelectorAll('.buttons button')].find((b) => b.textContent === 'Undo').click(); await new Promise((done) => setTimeout(done, 200));"
-COMPARE = "[...document.querySelectorAll('td button')][1].click(); await new Promise((done) => setTimeout(done, 200)); document.querySelector('[aria-labelledby=h-jobs]').scrollIntoView();"
+UNDO = "[...document.querySelectorAll('.buttons button')].find((b) => b.textContent === 'Undo').click(); while (!document.body.innerText.includes('24 units are changed')) await new Promise(requestAnimationFrame);"
+COMPARE = "[...document.querySelectorAll('td button')][1].click(); while (!document.body.innerText.includes('Nice=10')) await new Promise(requestAnimationFrame); document.querySelector('[aria-labelledby=h-jobs]').scrollIntoView();"
 
 
 def both(name, *rest, **more):

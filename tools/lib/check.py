@@ -25,10 +25,10 @@ SOURCE = Path(__file__).resolve().parents[2]
 SCENARIOS = SOURCE / "tests/integration"
 NO_SCENARIOS = ["browser.py", "lib.py", "over_http.py", "page_states.py", "users_and_containers.py", "views.py"]  # what they are written with
 
-JOBS = 6  # scenarios wait more than they work: two of them use a third of two cores
+JOBS = 5  # scenarios wait more than they work: two of them use a third of two cores
 NODES = 15  # at a time: each has seven instances of inotify, and many machines allow 128 in all
 HAS_NODES = re.compile(r"^ *main\(.*?\bnodes=(\d)", re.M)  # in a scenario; others have 3
-BESIDE_SCENARIOS = ["nice", "-n", "5"]  # a third as much of a processor as a scenario, and all that scenarios leave
+BACKGROUND = SOURCE / "tools/lib/background"  # what computes has what scenarios leave, and little more
 BEGIN_FIRST = ["package", "quadlet-images", "quadlet-registries", "dashboard", "disks", "joining", "lives", "fleet", "faults", "addresses", "failing"]  # the longest, so that none of them is what the end waits for
 ALONE = {"attacks", "deploying-attackers", "network-attackers"}  # after all others: they take what processors and inotify watches there are, and judge what they measure
 SCENARIO_TIMEOUT_S = 240
@@ -112,31 +112,33 @@ def build(directory, options):
             sys.exit(f"check: {' '.join(str(word) for word in command[:2])} failed")
 
 
-def run_tool(score, name, *arguments, nicely=()):
+def run_tool(score, name, *arguments, background=False):
     """One of those that look at the source as it is, or make something of it: returns what it prints."""
     began = time.monotonic()
-    done = subprocess.run([*nicely, SOURCE / "tools" / name, *arguments], text=True, capture_output=True, env=os.environ | COMPILING)
+    done = subprocess.run([*([BACKGROUND] if background else []), SOURCE / "tools" / name, *arguments], text=True, capture_output=True, env=os.environ | COMPILING,
+                          start_new_session=background)
     score.note(name, done.returncode == 0, time.monotonic() - began, done.stderr)
     return done.stdout if done.returncode == 0 else ""
 
 
-def look_at_source(score, directory, patterns, nicely):
+def look_at_source(score, directory, patterns, background):
     """All of these tools at a time: each uses one processor."""
     tools = [("rooms", directory), ("rooms", "--fields", directory), ("names",), ("clocks",)]
     with ThreadPoolExecutor(len(tools)) as pool:
-        for future in [pool.submit(run_tool, score, *tool, nicely=nicely) for tool in tools if matches(tool[0], patterns)]:
+        for future in [pool.submit(run_tool, score, *tool, background=background) for tool in tools if matches(tool[0], patterns)]:
             future.result()
 
 
-def run_unit_tests(score, directory, prefix, patterns, long, nicely):
+def run_unit_tests(score, directory, prefix, patterns, long, background):
     """All of `meson test`: unit tests, simulations, replays of the fuzz corpus."""
     names = [test["name"] for test in json.loads((directory / "meson-info/intro-tests.json").read_text()) if matches(prefix + test["name"], patterns)]
     if not names:
         return
     heading(f"unit tests{prefix and f' ({prefix[:-1]})'}")
-    log = directory / "meson-logs/testlog.json"
+    log = directory / f"meson-logs/testlog{'-' + BACKGROUND.name if background else ''}.json"
     log.unlink(missing_ok=True)
-    command = [*nicely, "meson", "test", "-C", directory, "--no-rebuild", "--quiet", "--timeout-multiplier", "40" if long else "4",
+    command = ["meson", "test", "-C", directory, "--no-rebuild", "--quiet", "--timeout-multiplier", "40" if long else "4",
+               *(["--wrapper", str(BACKGROUND)] if background else []),  # each is a session of its own
                "--num-processes", str(3 * os.cpu_count()), *(names if patterns else [])]  # those that take long wait most of their time
     environment = os.environ | ({"ARGOSY_LONG": "1"} if long else {})
     done = subprocess.run(command, text=True, capture_output=True, env=environment)
@@ -209,10 +211,10 @@ def run_those_alone(score, directory, prefix, patterns, long):
             run_scenario(score, path, directory, prefix, long)
 
 
-def run_what_computes(score, builds, patterns, long, nicely):
-    look_at_source(score, builds[0][0], patterns, nicely)
+def run_what_computes(score, builds, patterns, long, background):
+    look_at_source(score, builds[0][0], patterns, background)
     for directory, prefix, _ in builds:
-        run_unit_tests(score, directory, prefix, patterns, long, nicely)
+        run_unit_tests(score, directory, prefix, patterns, long, background)
 
 
 def parse():
@@ -242,8 +244,7 @@ def main():
     with ExitStack() as kept, ThreadPoolExecutor(2) as pool:
         parts = []
         if not args.integration:
-            nicely = BESIDE_SCENARIOS if with_scenarios else []
-            parts.append(pool.submit(run_what_computes, score, builds, args.patterns, args.long, nicely))
+            parts.append(pool.submit(run_what_computes, score, builds, args.patterns, args.long, bool(with_scenarios)))
         if with_scenarios:
             kept.enter_context(staging.shared(directory))
             parts.append(pool.submit(run_scenarios, score, directory, prefix, args.patterns, args.jobs, args.long))

@@ -350,7 +350,7 @@ void reconcile_on_applied(Leader *l) {
 // What time alone moves, by that time.
 static void follow_wall(Leader *l) {
         (void) leader_take_due(l, DUE_WALL);
-        l->drain_due_us = nodes_next_deadline(l);
+        nodes_on_wall(l);
         if (cluster_state_access(l->state).n_tokens > 0)
                 authorization_on_wall(l);
 }

@@ -151,7 +151,7 @@ int node_sync_mode(Leader *l, Node *n, const Argosy__NodeRecord *record) {
         n->mode = record->mode;
         n->deadline_us = record->mode_deadline_us;
         n->deadline_done = changed ? node_deadline_is_over(l, n) : n->deadline_done;
-        if (!node_is_emptying(n) || !n->deadline_us || n->deadline_done)
+        if (!node_is_emptying(n) || !n->deadline_us)
                 list_unlink(&n->deadline);
         else if (!list_is_linked(&n->deadline))
                 list_append(&l->drain_deadlines, &n->deadline);
@@ -184,15 +184,14 @@ void node_set_reason(Leader *l, Node *n, const char *reason) {
 
 // ------------------------------------------------------------------------------------------------ deadlines
 
-// The earliest that was not acted on, as a boot time; 0: none. A wall clock that is set meanwhile is noticed
-// then.
+// The earliest that was not acted on, as a boot time; 0: none.
 uint64_t nodes_next_deadline(const Leader *l) {
         uint64_t next = 0, wall = leader_wall(l);
 
         list_foreach (i, &l->drain_deadlines) {
                 const Node *n = CONTAINER_OF(i, Node, deadline);
 
-                if (!next || n->deadline_us < next)
+                if (!n->deadline_done && (!next || n->deadline_us < next))
                         next = n->deadline_us;
         }
         return next ? leader_now(l) + (next > wall ? next - wall : 0) : 0;
@@ -211,16 +210,25 @@ static void release_held(Leader *l, const Node *n) {
 void nodes_on_time(Leader *l) {
         if (!l->drain_due_us || l->drain_due_us > leader_now(l))
                 return;
-        list_foreach_safe (i, &l->drain_deadlines) {
+        list_foreach (i, &l->drain_deadlines) {
                 Node *n = CONTAINER_OF(i, Node, deadline);
 
-                if (!node_deadline_is_over(l, n))
+                if (n->deadline_done || !node_deadline_is_over(l, n))
                         continue;
                 n->deadline_done = true;
-                list_unlink(&n->deadline);
                 empty(l, n);
                 release_held(l, n);
                 leader_set_due(l, DUE_DATA);
+        }
+        l->drain_due_us = nodes_next_deadline(l);
+}
+
+// The time may have gone back: by the voters' clocks a deadline is to come that was over by the log's time.
+void nodes_on_wall(Leader *l) {
+        list_foreach (i, &l->drain_deadlines) {
+                Node *n = CONTAINER_OF(i, Node, deadline);
+
+                n->deadline_done &= node_deadline_is_over(l, n);
         }
         l->drain_due_us = nodes_next_deadline(l);
 }

@@ -24,6 +24,7 @@ int node_sync_mode(Leader *l, Node *n, const Argosy__NodeRecord *record);
 void node_set_reason(Leader *l, Node *n, const char *reason);
 uint64_t nodes_next_deadline(const Leader *l);
 void nodes_on_time(Leader *l);
+void nodes_on_wall(Leader *l); // leader_wall() is another one
 // Its host is not lost any more: units that were to leave the node, and waited since their host was lost,
 // are looked at again.
 void node_empty_anew(Leader *l, Node *n);

@@ -149,7 +149,7 @@ struct Node {
         Argosy__NodeMode mode;
         uint64_t deadline_us;  // wall clock, of its drain; 0: none
         bool deadline_done;    // it is over, and what had not left was put into Leader.moving for it
-        ListNode deadline;     // in Leader.drain_deadlines, as long as there is one that is not over
+        ListNode deadline;     // in Leader.drain_deadlines, while it is being emptied and has one
         char *closed;          // why it takes no new units, by its mode; NULL: it is open
         EventObject event, drain;        // the second of its being emptied
         ListNode marks[NODE_MARKS];      // in Leader.node_marks: nodes.c alone

@@ -194,6 +194,19 @@ static void what_is_due_is_looked_at_again_when_it_is_known_what_time_it_is(void
         assert_true(node_find(g.leader, 2)->deadline_done);
 }
 
+// It had heard nobody when it began, and the log's time was ahead of the clocks.
+static void a_deadline_that_is_still_to_come_is_acted_on_when_it_has(void **state) {
+        set_clocks(400 * DAY_US, 400 * DAY_US, 0);
+        assert_int_equal(rig_change(&g, START, "a.service", SERVICE)->status, 0);
+        set_clocks(0, 0, 0);
+        (void) rig_set_host_mode(&g, 2, ARGOSY__NODE_MODE__MODE_DRAINING, 60);
+        rig_elect_anew(&g);
+        assert_near(leader_wall(g.leader) - g.wall_us, 0);
+        assert_false(node_find(g.leader, 2)->deadline_done);
+        rig_pass_ms(&g, 61000);
+        assert_true(node_find(g.leader, 2)->deadline_done);
+}
+
 // What a host dates is told as the cluster would have dated it.
 static void what_a_host_dates_is_seen_by_the_time_of_the_cluster(void **state) {
         set_clocks(0, 0, 40 * DAY_US);
@@ -272,6 +285,7 @@ RUN_TESTS(
         CLOCKS(the_first_token_of_an_idle_cluster_is_valid),
         CLOCKS(the_deadline_of_a_drain_goes_by_the_time_of_the_cluster),
         CLOCKS(what_is_due_is_looked_at_again_when_it_is_known_what_time_it_is),
+        CLOCKS(a_deadline_that_is_still_to_come_is_acted_on_when_it_has),
         CLOCKS(what_a_host_dates_is_seen_by_the_time_of_the_cluster),
         CLOCKS(a_clock_that_is_off_is_told_of),
         CLOCKS(dates_that_lie_ahead_are_brought_back),

@@ -67,6 +67,20 @@ static const JobItem *find_failed_instance(const Reverts *r, const char *templat
         return NULL;
 }
 
+// Another instance of its template that has failed; NULL: none has. 0 or -ENOMEM.
+static int find_failed_sibling(const Reverts *r, const UnitEntry *e, const JobItem **ret) {
+        _cleanup_free_ char *template = NULL;
+
+        *ret = NULL;
+        if (!e->record->from_template)
+                return 0;
+        template = unit_name_template(e->record->name);
+        if (!template)
+                return -ENOMEM;
+        *ret = find_failed_instance(r, template);
+        return 0;
+}
+
 static int note_template(Reverts *r, const JobItem *item, const UnitEntry *e) {
         _cleanup_free_ char *name = NULL;
 
@@ -117,39 +131,56 @@ static SpecEntry *former_of(const Leader *l, const UnitEntry *e, const Argosy__J
         return cluster_state_find_spec(l->state, &before);
 }
 
-// A unit that has failed goes back to former networks: all that share them go with it.
+static bool shares_networks(const Reverts *r, const UnitEntry *e) {
+        return network_change_concerns(&r->networks, e->spec);
+}
+
+// What has failed and takes the unit back: itself, another instance, or what goes back to a network of both.
+// NULL: it does not go back. 0 or -ENOMEM.
+static int find_cause(const Reverts *r, const UnitEntry *e, const JobItem **ret) {
+        const Unit *u = unit_find(r->d->leader, e->record->name);
+        const JobItem *item = u ? open_job_item(r->job, u) : NULL;
+        int k;
+
+        *ret = item && list_is_linked(&item->reverting) ? item : NULL;
+        k = *ret || !record_is_on_trial(e->record) ? 0 : find_failed_sibling(r, e, ret);
+        if (k == 0 && !*ret && shares_networks(r, e))
+                *ret = r->network_item;
+        return k;
+}
+
+// A unit that goes back to former networks: all that share them go with it.
 static int note_networks(Reverts *r, const Argosy__JobUnits *group, const char *name) {
         const Leader *l = r->d->leader;
         const UnitEntry *e = cluster_state_find_unit(l->state, name);
-        const Unit *u = unit_find(l, name);
-        const JobItem *item = u ? open_job_item(r->job, u) : NULL;
-        const SpecEntry *former =
-                e && item && list_is_linked(&item->reverting) ? former_of(l, e, group) : NULL;
+        const SpecEntry *former = e ? former_of(l, e, group) : NULL;
+        const JobItem *cause;
         NetworkChange change;
-        int k;
+        int k = former ? find_cause(r, e, &cause) : 0;
 
-        if (!former)
-                return 0;
+        if (!former || k < 0 || !cause)
+                return k;
         k = network_change_of(name, e->spec->content, e->spec->len, former->content, former->len, &change);
         for (size_t i = 0; i < change.n && k == 0; i++)
                 k = network_change_add_once(&r->networks, &change.list[i]);
         if (r->networks.n > 0)
-                r->network_item = r->network_item ?: item;
+                r->network_item = r->network_item ?: cause;
         network_change_done(&change);
         return k;
 }
 
+// With one network others may go back, which go back to more.
 static int collect_networks(Reverts *r, const Argosy__JobRecord *record) {
+        size_t before;
         int k = 0;
 
-        for (size_t g = 0; k == 0 && g < record->n_units; g++)
-                for (size_t i = 0; k == 0 && i < record->units[g]->n_names; i++)
-                        k = note_networks(r, record->units[g], record->units[g]->names[i]);
+        do {
+                before = r->networks.n;
+                for (size_t g = 0; k == 0 && g < record->n_units; g++)
+                        for (size_t i = 0; k == 0 && i < record->units[g]->n_names; i++)
+                                k = note_networks(r, record->units[g], record->units[g]->names[i]);
+        } while (k == 0 && r->networks.n > before);
         return k;
-}
-
-static bool shares_networks(const Reverts *r, const UnitEntry *e) {
-        return network_change_concerns(&r->networks, e->spec);
 }
 
 typedef struct Why {
@@ -218,18 +249,12 @@ static int put_sharer(Reverts *r, const UnitEntry *e, const Argosy__JobUnits *gr
 // An instance that is well goes with one that is not.
 static int put_instance(Reverts *r, const UnitEntry *e, const Argosy__JobUnits *group, uint64_t revision,
                         SpecEntry *former) {
-        _cleanup_free_ char *template = NULL;
         const JobItem *failed;
         char why[REASON_SIZE];
+        int k = find_failed_sibling(r, e, &failed);
 
-        if (!e->record->from_template)
-                return 0;
-        template = unit_name_template(e->record->name);
-        if (!template)
-                return -ENOMEM;
-        failed = find_failed_instance(r, template);
-        if (!failed)
-                return 0;
+        if (k < 0 || !failed)
+                return k;
         str_fit(why, sizeof(why), "%s: %s", failed->where, failed->why);
         return put(r, e, group, revision, former, &(Why){why, true});
 }

@@ -160,6 +160,26 @@ static void who_shares_a_network_that_does_not_start_goes_back_with_it(void **st
         assert_up("app.service");
 }
 
+// It goes along with another instance, which has no network: its node has one file of its own.
+static void who_shares_a_network_with_what_goes_along_goes_along_too(void **state) {
+        static const NewFile before = {"more@.service", SERVICE},
+                             files[] = {{"web.service", WEB("2")}, {"more@.service", BAD}};
+        uint64_t job;
+
+        start_sharers();
+        (void) rig_change(&g, START, "more@1.service", NULL);
+        (void) replace_all(&before, 1, (char *[]){"more@2.service"}, 1);
+        rig_pass_ms(&g, LATER_MS);
+        assert_true(rig_has_content(&g, "more@1.service", APP("1")));
+        job = replace_all(files, 2, (char *[]){"web.service", "more@2.service"}, 2);
+        rig_pass_ms(&g, LATER_MS);
+        assert_int_equal(state_of(job), FAILED);
+        assert_true(rig_has_content(&g, "more@2.service", SERVICE));
+        assert_true(rig_has_content(&g, "more@1.service", APP("1")));
+        assert_true(rig_has_content(&g, "web.service", WEB("1")));
+        assert_true(rig_has_content(&g, "app.service", APP("1")));
+}
+
 static void what_goes_back_with_others_does_so_by_more_entries_than_one(void **state) {
         uint64_t job;
 
@@ -396,6 +416,8 @@ RUN_TESTS(
         cmocka_unit_test_setup_teardown(who_has_the_network_of_a_container_gets_its_new_name, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(who_shares_a_network_that_does_not_start_goes_back_with_it, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(who_shares_a_network_with_what_goes_along_goes_along_too, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(who_shares_a_network_and_was_down_before_is_not_ordered_to_start,
                                         setup, teardown),

@@ -20,7 +20,9 @@
 #include "unit-record.h"
 
 typedef struct Description {
-        Leader *leader;
+        const Leader *leader;
+        const char *begin; // of a sentence about a start
+        const BatchBuilder *batch; // NULL: none is in the making
         char *ret;
         size_t size;
         bool blocked; // only peers that are not being started
@@ -86,9 +88,10 @@ static bool describe_start(const DependencyPeer *peer, void *userdata) {
         Standing standing = ordering_standing(t->leader, peer->name);
         DependencyVerdict v = dependency_judge_start(peer->kinds, standing);
 
-        if (v == DEPENDENCY_GO || (t->blocked && v != DEPENDENCY_BLOCKED))
+        if (v == DEPENDENCY_GO || (t->blocked && v != DEPENDENCY_BLOCKED) ||
+            (t->batch && batch_builder_has_unit(t->batch, peer->name)))
                 return false;
-        describe(t, "waiting for", peer->name, standing);
+        describe(t, t->begin, peer->name, standing);
         return true;
 }
 
@@ -125,9 +128,10 @@ static bool describe_replaced(const Leader *l, const UnitOnNode *s, char *ret, s
         return true;
 }
 
-bool ordering_why(Leader *l, const UnitOnNode *s, char *ret, size_t size) {
+bool ordering_why(const Leader *l, const UnitOnNode *s, char *ret, size_t size) {
         const Dependencies *g = &l->dependencies;
         Description t = {.leader = l,
+                         .begin = "waiting for",
                          .ret = ret,
                          .size = size,
                          .blocked = s->hold == HOLD_BLOCKED,
@@ -146,4 +150,28 @@ bool ordering_why(Leader *l, const UnitOnNode *s, char *ret, size_t size) {
         default:
                 return false;
         }
+}
+
+const char *ordering_blocked(const Leader *l, const UnitOnNode *s, char *buffer, size_t size) {
+        return s->hold == HOLD_BLOCKED && ordering_why(l, s, buffer, size) ? buffer : NULL;
+}
+
+bool ordering_would_block(const Leader *l, const BatchBuilder *b, const char *name,
+                          const UnitOptions *options, char *ret, size_t size) {
+        Description t = {.leader = l,
+                         .begin = "it would not start again: it would wait for",
+                         .batch = b,
+                         .ret = ret,
+                         .size = size,
+                         .blocked = true};
+
+        if (!options)
+                return dependencies_each_of(&l->dependencies, name, describe_start, &t);
+        for (size_t i = 0; i < options->n_dependencies; i++) {
+                const UnitDependency *d = &options->dependencies[i];
+
+                if (describe_start(&(DependencyPeer){.name = d->name, .kinds = d->kinds}, &t))
+                        return true;
+        }
+        return false;
 }

@@ -51,4 +51,10 @@ OrderingStop ordering_stop(const Leader *l, const UnitOnNode *s);
 // Whether the stop has to wait for this peer of its unit; `userdata` is the OrderingStop.
 bool ordering_ends_first(const DependencyPeer *peer, void *userdata);
 // ordering-why.c: what the unit on the node's order waits for; false: for nothing.
-bool ordering_why(Leader *l, const UnitOnNode *s, char *ret, size_t size);
+bool ordering_why(const Leader *l, const UnitOnNode *s, char *ret, size_t size);
+// The same, in `buffer`, if it is a start that waits for what is not on its way; else NULL.
+const char *ordering_blocked(const Leader *l, const UnitOnNode *s, char *buffer, size_t size);
+// Whether the unit, were it to start anew with these options (NULL: its own), would wait for what is neither
+// on its way nor changed by the entry in the making; `ret` says for what.
+bool ordering_would_block(const Leader *l, const BatchBuilder *b, const char *name,
+                          const UnitOptions *options, char *ret, size_t size);

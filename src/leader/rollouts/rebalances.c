@@ -299,10 +299,10 @@ static bool is_ours(const Leader *l, const Move *m, const Unit *u, const UnitEnt
 // the words, which may be in `buffer`.
 static const char *failure_of(Leader *l, const UnitOnNode *s, const UnitEntry *e, char *buffer,
                               size_t size) {
-        if (s->hold == HOLD_BLOCKED && ordering_why(l, s, buffer, size))
-                return buffer;
-        if (e->record->target == ARGOSY__TARGET__TARGET_LAUNCHED)
-                return unit_on_node_failure(l, s, e);
+        const char *blocked = ordering_blocked(l, s, buffer, size);
+
+        if (blocked || e->record->target == ARGOSY__TARGET__TARGET_LAUNCHED)
+                return blocked ?: unit_on_node_failure(l, s, e);
         return unit_on_node_is_reported(s) && s->revision >= e->record->revision && *unit_on_node_error(s)
                        ? unit_on_node_error(s)
                        : NULL;

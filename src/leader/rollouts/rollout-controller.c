@@ -218,8 +218,10 @@ static bool fail_for_sharer(Leader *l, BatchBuilder *b, const Rollout *o, const 
         const char *why;
         const Unit *u = rollout_sharers_failed(l, o, r, &why);
 
-        if (u)
-                *ret = rollout_fail(l, b, r, u->node ? u->name : NULL, u->node, why);
+        if (u && u->node)
+                *ret = rollout_fail_unit(l, b, r, u, u->node, why);
+        else if (u)
+                *ret = rollout_fail(l, b, r, NULL, NULL, why);
         return u;
 }
 
@@ -252,8 +254,8 @@ static int step_nodes(Leader *l, BatchBuilder *b, Dependencies *planned, Rollout
         step = rollout_policy_step(&rules, chosen);
         note_look(o, o->nodes->n, step.n_down, step.left, rules.max, step.next_us);
         if (step.action == ROLLOUT_FAILED)
-                return rollout_fail(l, b, r, u->name, node_find(l, o->nodes->nodes[step.culprit]),
-                                    step.failure);
+                return rollout_fail_unit(l, b, r, u, node_find(l, o->nodes->nodes[step.culprit]),
+                                         step.failure);
         if (fail_for_sharer(l, b, o, r, &k))
                 return k;
         if (step.action == ROLLOUT_OVER)
@@ -286,7 +288,7 @@ static int step_units(Leader *l, BatchBuilder *b, Dependencies *planned, Rollout
                 const char *why = rollout_policy_failure(&rules, &item);
 
                 if (why)
-                        return rollout_fail(l, b, r, u->name, u->node, why);
+                        return rollout_fail_unit(l, b, r, u, u->node, why);
         }
         if (fail_for_sharer(l, b, o, r, &k))
                 return k;

@@ -11,6 +11,7 @@
 
 #include "batch-builder.h"
 #include "log.h"
+#include "ordering.h"
 #include "rollout-content.h"
 #include "rollout-end.h"
 #include "rollout-order.h"
@@ -18,6 +19,7 @@
 #include "str.h"
 #include "unit-file.h"
 #include "unit-name.h"
+#include "unit-on-node.h"
 
 bool rollout_changes_in_place(const SpecEntry *now, SpecEntry *next) {
         return now && next && spec_entry_change(now, next) != ARGOSY__FILE_CHANGE__FILE_CHANGE_RESTART;
@@ -88,6 +90,15 @@ int rollout_fail(Leader *l, BatchBuilder *b, const Argosy__RolloutRecord *r, con
                  rollout_is_update(r) ? "update" : "restart", rollout_is_update(r) ? "goes back" : "stops",
                  reason);
         return rollout_turn_back(l, b, r, reason);
+}
+
+int rollout_fail_unit(Leader *l, BatchBuilder *b, const Argosy__RolloutRecord *r, const Unit *u,
+                      const Node *n, const char *failure) {
+        const UnitOnNode *s = n ? unit_on_node_find(u, n) : NULL;
+        char words[ROLLOUT_REASON_SIZE];
+        const char *blocked = s ? ordering_blocked(l, s, words, sizeof(words)) : NULL;
+
+        return rollout_fail(l, b, r, u->name, n, blocked ?: failure);
 }
 
 // It has ended like that, and nothing more is to be brought.

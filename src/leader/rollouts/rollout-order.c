@@ -5,6 +5,9 @@
 //
 //      the turn of a unit, or the end of that of a global one -> orders/ordering.c -> 0, or the words
 //
+// Before a turn takes down what runs it is asked, too, whether that would start again
+// (rollout_order_blocks()).
+//
 // What becomes of the rollout then, rollout-end.c says. Fails with -ENOMEM alone.
 
 #include "rollout-order.h"
@@ -15,6 +18,7 @@
 #include "rollout-content.h"
 #include "rollout-private.h"
 #include "str.h"
+#include "unit-file.h"
 
 typedef int (*Judge)(const Leader *l, Dependencies *planned, BatchBuilder *b, const char *name,
                      SpecEntry *spec, char **ret_why);
@@ -54,4 +58,20 @@ int rollout_order_settle(const Leader *l, Dependencies *planned, BatchBuilder *b
 int rollout_order_judge(const Leader *l, Dependencies *planned, BatchBuilder *b,
                         const Argosy__RolloutRecord *r, char *ret, size_t size) {
         return judge_global(ordering_judge, l, planned, b, r, ret, size);
+}
+
+int rollout_order_blocks(const Leader *l, const BatchBuilder *b, const char *name, SpecEntry *spec,
+                         char *ret, size_t size) {
+        UnitOptions *options = NULL;
+        const UnitFile *file;
+        bool blocks;
+        int r = spec ? spec_entry_file(spec, &file) : 0;
+
+        if (spec && r >= 0)
+                r = unit_file_expand(file, name, name, &options, NULL);
+        if (r < 0)
+                return r == -EINVAL ? 0 : r;
+        blocks = ordering_would_block(l, b, name, options, ret, size);
+        unit_options_unref(options);
+        return blocks ? ROLLOUT_BLOCKED : 0;
 }

@@ -58,6 +58,10 @@ int rollout_turn_back(Leader *l, BatchBuilder *b, const Argosy__RolloutRecord *r
 // The same for that unit, on that node (NULL: on none); `unit` NULL: `why` says of which.
 int rollout_fail(Leader *l, BatchBuilder *b, const Argosy__RolloutRecord *r, const char *unit, const Node *n,
                  const char *why);
+// The same for what rollout_policy_failure() says of the unit there. Of one that waits for what it needs it
+// is said for what.
+int rollout_fail_unit(Leader *l, BatchBuilder *b, const Argosy__RolloutRecord *r, const Unit *u,
+                      const Node *n, const char *failure);
 // With that content a unit would come after itself.
 int rollout_end_in_cycle(Leader *l, BatchBuilder *b, Dependencies *planned, const Argosy__RolloutRecord *r,
                          const char *why);

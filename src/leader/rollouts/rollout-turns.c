@@ -5,8 +5,9 @@
 // says. What shares networks that change, on the same node, goes along.
 //
 // What has to wait for others that would go down with it is held, and judged again with the next look.
-// Failures: a unit that no node takes with the content, or whose order goes in a cycle with it, fails the
-// rollout. -EBUSY: the entry has one of these records already.
+// Failures: a unit that no node takes with the content, whose order goes in a cycle with it, or that runs
+// and would not start again for want of what it needs, fails the rollout. -EBUSY: the entry has one of these
+// records already.
 #include <errno.h>
 
 #include "batch-builder.h"
@@ -61,6 +62,28 @@ static size_t merge(const Argosy__RolloutRecord *r, Argosy__RolloutNode **fresh,
         return n;
 }
 
+// What runs is not taken down if it would not start again: its start waits for what the record's content
+// needs, and in the end that is what it gets now. 0; ROLLOUT_BLOCKED, and *ret is the first such node;
+// -ENOMEM.
+static int judge_nodes(const Leader *l, const BatchBuilder *b, const Rollout *o,
+                       const Argosy__RolloutRecord *r, const Unit *u, const size_t *chosen, size_t n_chosen,
+                       const Node **ret, char why[static ROLLOUT_REASON_SIZE]) {
+        const RolloutItem *items = o->nodes->items;
+        size_t first = 0;
+        int k;
+
+        while (first < n_chosen && !(items[chosen[first]].up && items[chosen[first]].wanted_up))
+                first++;
+        if (first == n_chosen || o->in_place || rollout_is_returning(r))
+                return 0;
+        *ret = node_find(l, o->nodes->nodes[chosen[first]]);
+        k = rollout_order_blocks(l, b, u->name, NULL, why, ROLLOUT_REASON_SIZE);
+        return k == 0 && rollout_is_update(r)
+                       ? rollout_order_blocks(l, b, u->name, rollout_spec(l, &r->spec), why,
+                                              ROLLOUT_REASON_SIZE)
+                       : k;
+}
+
 int rollout_change_nodes(Leader *l, BatchBuilder *b, Rollout *o, const Argosy__RolloutRecord *r,
                          const Unit *u, const size_t *chosen, size_t n_chosen) {
         _cleanup_free_ Argosy__RolloutNode *fresh = calloc(n_chosen + 1, sizeof(*fresh));
@@ -68,11 +91,15 @@ int rollout_change_nodes(Leader *l, BatchBuilder *b, Rollout *o, const Argosy__R
         _cleanup_free_ Argosy__RolloutNode **nodes = calloc(r->n_nodes + n_chosen + 1, sizeof(*nodes));
         const NetworkChange *networks = o->sharers ? &o->sharers->change : NULL;
         _cleanup_free_ char *words = networks ? network_change_names(networks, " ") : NULL;
+        char why[ROLLOUT_REASON_SIZE];
         Argosy__RolloutRecord next = *r;
+        const Node *blocked;
         size_t n = 0;
-        int k = 0;
+        int k = judge_nodes(l, b, o, r, u, chosen, n_chosen, &blocked, why);
 
-        if (!fresh || !turns || !nodes || (networks && !words))
+        if (k == ROLLOUT_BLOCKED)
+                return rollout_fail(l, b, r, u->name, blocked, why);
+        if (k < 0 || !fresh || !turns || !nodes || (networks && !words))
                 return -ENOMEM;
         for (size_t c = 0; c < n_chosen && k == 0; c++) {
                 const size_t at = chosen[c];
@@ -135,7 +162,8 @@ typedef struct TurnOfUnit {
         Scheduler **scheduler;
         const NetworkChange *networks;
         RolloutSums *sums;
-        char cycle[ROLLOUT_REASON_SIZE]; // the words of ROLLOUT_IN_CYCLE
+        char why[ROLLOUT_REASON_SIZE]; // the words of ROLLOUT_IN_CYCLE and ROLLOUT_BLOCKED
+        const Unit *blocked;           // of the latter
 } TurnOfUnit;
 
 // With the node that it gets, and the order that it says. 0, ROLLOUT_NO_NODE, ROLLOUT_IN_CYCLE, or a
@@ -145,7 +173,7 @@ static int take_content(TurnOfUnit *t, const Unit *u, SpecEntry *spec, Argosy__U
 
         next->spec = hash_field(&spec->hash);
         if (k == 0 || (k == ROLLOUT_NO_NODE && rollout_is_returning(t->r)))
-                k = rollout_order_take(t->l, t->planned, t->b, u->name, spec, t->cycle, sizeof(t->cycle));
+                k = rollout_order_take(t->l, t->planned, t->b, u->name, spec, t->why, sizeof(t->why));
         if (k != 0 && *t->scheduler) // others of the entry may be in conflict with what it keeps
                 scheduler_take_back(*t->scheduler, u->name);
         return k;
@@ -178,6 +206,10 @@ static int change_unit(TurnOfUnit *t, Unit *u, const RolloutItem *item) {
         return batch_builder_put_unit(t->b, &next, bump, e->record->revision);
 }
 
+static bool has_turn_too(const TurnOfUnit *t, const Unit *v, const RolloutItem *item) {
+        return v->budget == t->o->budget && item->mine && item->changed == rollout_is_returning(t->r);
+}
+
 // It is on the node of a unit that has its turn, and has one of the networks that change.
 static int change_sharer(Unit *v, void *userdata) {
         TurnOfUnit *t = userdata;
@@ -185,7 +217,7 @@ static int change_sharer(Unit *v, void *userdata) {
 
         if (batch_builder_has_unit(t->b, v->name))
                 return -EBUSY;
-        if (v->budget != t->o->budget || !item.mine || item.changed != rollout_is_returning(t->r))
+        if (!has_turn_too(t, v, &item))
                 return rollout_networks_put(t->l, t->b, t->networks, v, rollout_is_returning(t->r));
         t->sums->down += item.wanted_up && item.up;
         t->sums->on_way += item.wanted_up;
@@ -203,7 +235,31 @@ static int change_with_sharers(TurnOfUnit *t, Unit *u) {
                        : k;
 }
 
-// As change_unit(); *ret_held: it has to wait, and nothing is changed.
+// What runs is not taken down if it would not start again. 0 or ROLLOUT_BLOCKED, or -ENOMEM.
+static int judge_start(Unit *v, void *userdata) {
+        TurnOfUnit *t = userdata;
+        const UnitEntry *e = cluster_state_find_unit(t->l->state, v->name);
+        RolloutItem item = rollout_item(t->l, t->r, v, false);
+        SpecEntry *spec = rollout_is_update(t->r) && has_turn_too(t, v, &item)
+                                  ? rollout_spec(t->l, &t->r->spec)
+                                  : NULL;
+
+        if (rollout_is_returning(t->r) || !item.wanted_up || !item.up ||
+            rollout_changes_in_place(e->spec, spec))
+                return 0;
+        t->blocked = v;
+        return rollout_order_blocks(t->l, t->b, v->name, spec, t->why, sizeof(t->why));
+}
+
+// The unit, and all that go along with it.
+static int judge_starts(TurnOfUnit *t, Unit *u, const NetworkChange *networks) {
+        int k = judge_start(u, t);
+
+        return k == 0 && networks->n > 0 ? rollout_networks_each(t->l, networks, u, u->node, judge_start, t)
+                                         : k;
+}
+
+// As change_unit(), and ROLLOUT_BLOCKED; *ret_held: it has to wait, and nothing is changed.
 static int take_turn(TurnOfUnit *t, Unit *u, RolloutSums then, bool *ret_held) {
         const Argosy__RolloutRecord *r = t->r;
         const UnitEntry *e = cluster_state_find_unit(t->l->state, u->name);
@@ -218,6 +274,7 @@ static int take_turn(TurnOfUnit *t, Unit *u, RolloutSums then, bool *ret_held) {
         words = k == 0 && networks.n > 0 ? network_change_names(&networks, " ") : NULL;
         if (k == 0 && networks.n > 0 && !words)
                 k = -ENOMEM;
+        k = k ?: judge_starts(t, u, &networks);
         *ret_held = k == 0 && is_held(t->l, r, u, u->node, words);
         if (k == 0 && !*ret_held) {
                 t->networks = &networks;
@@ -254,7 +311,9 @@ int rollout_change_units(Leader *l, BatchBuilder *b, Dependencies *planned, Roll
                                 return rollout_fail(l, b, r, m->unit->name, m->unit->node,
                                                     "no node takes it with the new content");
                         if (k == ROLLOUT_IN_CYCLE)
-                                return rollout_end_in_cycle(l, b, planned, r, one.cycle);
+                                return rollout_end_in_cycle(l, b, planned, r, one.why);
+                        if (k == ROLLOUT_BLOCKED)
+                                return rollout_fail(l, b, r, one.blocked->name, one.blocked->node, one.why);
                         if (k < 0)
                                 return k;
                 }

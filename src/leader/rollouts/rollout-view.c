@@ -12,6 +12,7 @@
 #include "clock.h"
 #include "group-contents.h"
 #include "node-loss-controller.h"
+#include "ordering.h"
 #include "registry.h"
 #include "rollout-content.h"
 #include "rollout-private.h"
@@ -41,6 +42,14 @@ static const char *restarted(const Leader *l, const UnitOnNode *s, const UnitEnt
                        : NULL;
 }
 
+// Its start waits for what is not on its way. For what, rollout_fail_unit() says: such words last less long
+// than an item.
+static const char *blocked(const Leader *l, const UnitOnNode *s) {
+        char words[ROLLOUT_REASON_SIZE];
+
+        return !s->up && ordering_blocked(l, s, words, sizeof(words)) ? "it waits for what it needs" : NULL;
+}
+
 // What is not restarted for what it gets has been up before: the gate begins with its answer, which is by
 // this leader's clock.
 void rollout_view_unit_on_node(const Leader *l, const UnitOnNode *s, const UnitEntry *e, RolloutItem *item) {
@@ -57,7 +66,7 @@ void rollout_view_unit_on_node(const Leader *l, const UnitOnNode *s, const UnitE
         if (item->changed)
                 item->failure = restarted(l, s, e, in_place);
         // also of one that is up, if its node has kept the old content there
-        item->failure = unit_on_node_failure(l, s, e) ?: item->failure;
+        item->failure = unit_on_node_failure(l, s, e) ?: item->failure ?: blocked(l, s);
         if (s->comes_back && !s->up) // its host starts it again, with what it went down with
                 item->failure = NULL;
 }

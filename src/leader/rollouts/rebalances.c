@@ -279,14 +279,15 @@ static void stop_for(Leader *l, Rebalance *o, Move *m, const char *failure) {
 // leader saw it.
 static uint64_t well_us(const Leader *l, const Rebalance *o, const Move *m, const UnitOnNode *s,
                         const UnitEntry *e) {
-        uint64_t known;
+        uint64_t known, left;
 
         if (!unit_on_node_is_timed(s) || e->record->target != ARGOSY__TARGET__TARGET_LAUNCHED)
                 return m->up_us + o->health_us;
         known = unit_on_node_known_us(s);
-        return known >= o->health_us
-                       ? m->up_us
-                       : leader_now(l) + MAX_OF(o->health_us - known, l->config.beat_ms * USEC_PER_MSEC);
+        if (known >= o->health_us)
+                return m->up_us;
+        left = known > 0 ? o->health_us - known : 0; // the first beat of a session may tell of any time
+        return leader_now(l) + MAX_OF(left, l->config.beat_ms * USEC_PER_MSEC);
 }
 
 // Whether it is still ours to watch: nobody else has placed, stopped or destroyed it, and its host is there.

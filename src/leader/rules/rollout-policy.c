@@ -35,9 +35,12 @@ static bool is_well(const RolloutView *v, const RolloutItem *i) {
         return !had_its_turn(v, i) || is_healthy(v, i);
 }
 
-// When a unit that is up and not well yet may be well. More is known with a beat, not before.
+// When a unit that is up and not well yet may be well. More is known with a beat, not before; and the first
+// one of a session may tell of any time.
 static uint64_t may_be_well_us(const RolloutView *v, const RolloutItem *i) {
-        return i->timed ? v->now_us + MAX_OF(v->health_us - i->known_up_us, v->beat_us) : well_us(v, i);
+        uint64_t left = i->known_up_us > 0 ? v->health_us - i->known_up_us : 0;
+
+        return i->timed ? v->now_us + MAX_OF(left, v->beat_us) : well_us(v, i);
 }
 
 static uint64_t patience_us(const RolloutItem *i) {

@@ -17,6 +17,7 @@
 #include "request-kind.h"
 #include "str.h"
 #include "test.h"
+#include "unit-name.h"
 
 enum { LINES_MAX = 8192, LINE_SIZE = 256 };
 
@@ -171,6 +172,21 @@ static bool counts_failures(const char *name) {
         return c && c->restart_elsewhere > 0 && heard_has_failed((unsigned) i);
 }
 
+// How long a unit has to be up before the next one of a rollout has its turn is counted by the leader, as
+// hosts here say no times; so the next one begins anew.
+static bool is_counted(const char *rollout) {
+        const ClusterState *s = world.rig.state;
+        const Argosy__RolloutRecord *r = rollout ? cluster_state_find_rollout(s, rollout) : NULL;
+
+        return r && r->phase == ARGOSY__ROLLOUT_PHASE__ROLLOUT_RUNNING && r->health_us > 0;
+}
+
+static bool has_gate(const char *name) {
+        _cleanup_free_ char *template = unit_name_template(name);
+
+        return is_counted(name) || is_counted(template);
+}
+
 static void add_why(Lines *lines, const RigAnswer *a) {
         for (size_t i = 0; i < a->n; i++) {
                 const Argosy__Response__Status *s =
@@ -178,7 +194,7 @@ static void add_why(Lines *lines, const RigAnswer *a) {
                                 ? a->responses[i]->status_reply
                                 : NULL;
 
-                if (s && s->row && !counts_failures(s->row->unit))
+                if (s && s->row && !counts_failures(s->row->unit) && !has_gate(s->row->unit))
                         add(lines, "why %s %s '%s' %s refusals=%zu '%s' job=%" PRIu64, s->row->unit,
                             s->row->node, s->desired, s->outcome, s->n_refusals, s->why, s->job);
         }

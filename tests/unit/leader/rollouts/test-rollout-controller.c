@@ -118,6 +118,20 @@ static void a_gate_that_hosts_tell_the_time_of_goes_on_under_a_new_leader(void *
         assert_int_equal(count_running(OLD), N_UNITS - 2);
 }
 
+// It is not waited for once more.
+static void a_long_gate_is_looked_at_with_the_first_beats_of_a_new_leader(void **state) {
+        enum { LONG_MS = 60000 };
+
+        g.timed = true;
+        start_instances(N_UNITS, OLD);
+        (void) rig_rollout(&g, (RigRollout){UPDATE, "web@.service", NEW, .health_ms = LONG_MS});
+        rig_pass_ms(&g, START_MS + LONG_MS - 1000);
+        assert_int_equal(count_running(NEW), 1);
+        rig_elect_anew(&g);
+        rig_pass_ms(&g, 1000 + 2 * RIG_BEAT_MS);
+        assert_int_equal(count_running(OLD), N_UNITS - 2);
+}
+
 static void so_many_as_the_command_says_go_together(void **state) {
         start_instances(N_UNITS, OLD);
         RigAnswer *a = begin((RigRollout){UPDATE, "web@.service", NEW, .max = 50, .percent = true});
@@ -508,6 +522,7 @@ RUN_TESTS(
         RIG_TEST(a_new_leader_goes_on),
         RIG_TEST(a_host_that_has_not_told_everything_proves_nothing),
         RIG_TEST(a_gate_that_hosts_tell_the_time_of_goes_on_under_a_new_leader),
+        RIG_TEST(a_long_gate_is_looked_at_with_the_first_beats_of_a_new_leader),
         RIG_TEST(a_host_that_is_lost_uses_up_the_budget_until_its_units_run_elsewhere),
         RIG_TEST(what_is_no_template_of_ours_is_refused),
         RIG_TEST(a_unit_that_stands_alone_can_be_updated_too),

@@ -72,6 +72,16 @@ static void its_host_s_clock_counts_if_it_says_it(void **state) {
         assert_int_equal(step().action, ROLLOUT_OVER);
 }
 
+// A new leader has heard no beat of it yet.
+static void what_its_host_says_first_is_looked_at_when_it_comes(void **state) {
+        has_changed(0, true, 2 * HEALTH_US);
+        items[0].timed = true;
+        items[0].known_up_us = 0;
+        view.beat_us = 1000;
+        assert_int_equal(step().n_chosen, 0);
+        assert_int_equal(step().next_us, view.now_us + 1000);
+}
+
 static void as_many_as_may_be_down_go_together(void **state) {
         view.max = 3;
         assert_int_equal(step().n_chosen, 3);
@@ -292,6 +302,7 @@ RUN_TESTS(
         TEST(the_next_waits_until_the_one_before_is_up),
         TEST(and_until_it_was_up_long_enough),
         TEST(its_host_s_clock_counts_if_it_says_it),
+        TEST(what_its_host_says_first_is_looked_at_when_it_comes),
         TEST(as_many_as_may_be_down_go_together),
         TEST(what_is_down_for_another_reason_takes_up_room),
         TEST(what_is_down_anyway_has_its_turn_first),

@@ -26,6 +26,7 @@
 #include "quadlet.h"
 #include "registry.h"
 #include "rollout-content.h"
+#include "rollout-order.h"
 #include "str.h"
 #include "unit-file.h"
 #include "unit-parts.h"
@@ -102,6 +103,31 @@ int rollout_networks_each(const Leader *l, const NetworkChange *c, const Unit *u
                         s.r = each(v, userdata);
         }
         return s.r;
+}
+
+typedef struct Judging {
+        const Leader *l;
+        const BatchBuilder *b;
+        const Unit **ret;
+        char *why;
+} Judging;
+
+static int judge_one(Unit *v, void *userdata) {
+        const Judging *j = userdata;
+
+        if (ordering_standing(j->l, v->name) != STANDING_UP)
+                return 0;
+        *j->ret = v;
+        return rollout_order_blocks(j->l, j->b, v->name, NULL, j->why, ROLLOUT_REASON_SIZE);
+}
+
+int rollout_networks_judge(const Leader *l, const BatchBuilder *b, const NetworkChange *c, Unit *u,
+                           bool and_itself, const Node *n, const Unit **ret,
+                           char why[static ROLLOUT_REASON_SIZE]) {
+        Judging j = {l, b, ret, why};
+        int k = and_itself ? judge_one(u, &j) : 0;
+
+        return k ?: rollout_networks_each(l, c, u, n, judge_one, &j);
 }
 
 int rollout_networks_put(Leader *l, BatchBuilder *b, const NetworkChange *c, const Unit *v, bool back) {

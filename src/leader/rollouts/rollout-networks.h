@@ -16,6 +16,11 @@ int rollout_networks_of_record(const Leader *l, const Argosy__RolloutRecord *r,
 // ends it.
 int rollout_networks_each(const Leader *l, const NetworkChange *c, const Unit *u, const Node *n,
                           int (*each)(Unit *v, void *userdata), void *userdata) _warn_unused_;
+// Whether one of them runs and would not start again (rollout_order_blocks()): ROLLOUT_BLOCKED, and *ret is
+// the first. `and_itself`: `u` counts, too. 0 or -ENOMEM.
+int rollout_networks_judge(const Leader *l, const BatchBuilder *b, const NetworkChange *c, Unit *u,
+                           bool and_itself, const Node *n, const Unit **ret,
+                           char why[static ROLLOUT_REASON_SIZE]) _warn_unused_;
 // Puts the record of one that is not the rollout's own; `back`: the rollout returns. 0, -EBUSY, -ENOMEM.
 int rollout_networks_put(Leader *l, BatchBuilder *b, const NetworkChange *c, const Unit *v,
                          bool back) _warn_unused_;

@@ -31,6 +31,7 @@
 #include "registry.h"
 #include "rollout-content.h"
 #include "rollout-controller.h"
+#include "rollout-order.h"
 #include "rollout-private.h"
 #include "str.h"
 #include "turn.h"
@@ -243,6 +244,8 @@ typedef struct Turn {
         const Argosy__RolloutRecord *r;
         const NetworkChange *change;
         size_t n;
+        const Unit *blocked; // of ROLLOUT_BLOCKED
+        char why[ROLLOUT_REASON_SIZE];
 } Turn;
 
 static int count_one(Unit *u, void *userdata) {
@@ -294,15 +297,18 @@ static int follow_own(Turn *t, Unit *u) {
         return ours && has_failed(ours) ? ENDED : begin_own(t, e);
 }
 
-// The unit, and all on its node that are to have it. 0, -EBUSY, -ENOMEM; *ret_held: a budget has no room.
+// The unit, and all on its node that are to have it. 0, ROLLOUT_BLOCKED, -EBUSY, -ENOMEM; *ret_held: a
+// budget has no room.
 static int put_node(Turn *t, Unit *u, bool *ret_held) {
         bool returning = rollout_is_returning(t->r);
         _cleanup_free_ char *words = network_change_names(t->change, " ");
         int k = words ? 0 : -ENOMEM;
 
+        if (k == 0 && !returning)
+                k = rollout_networks_judge(t->l, t->b, t->change, u, true, u->node, &t->blocked, t->why);
         *ret_held =
                 k == 0 && !returning && budget_dependents_with_networks_in_the_way(t->l, u, u->node, words);
-        if (k < 0 || *ret_held)
+        if (k != 0 || *ret_held)
                 return k;
         t->n = 1;
         k = rollout_networks_each(t->l, t->change, u, u->node, count_one, t);
@@ -357,6 +363,8 @@ int rollout_sharers_step(Leader *l, BatchBuilder *b, Rollout *o, const Argosy__R
                                 leader_mark(l);
                                 return 0;
                         }
+                        if (k == ROLLOUT_BLOCKED)
+                                return rollout_fail(l, b, r, t.blocked->name, t.blocked->node, t.why);
                         if (k < 0)
                                 return k;
                         if (parked) {

@@ -84,8 +84,20 @@ static int judge_nodes(const Leader *l, const BatchBuilder *b, const Rollout *o,
                        : k;
 }
 
+// The same of those that go along with it on any of the nodes.
+static int judge_others(const Leader *l, const BatchBuilder *b, const Rollout *o,
+                        const Argosy__RolloutRecord *r, Unit *u, const size_t *chosen, size_t n_chosen,
+                        const Unit **ret, char why[static ROLLOUT_REASON_SIZE]) {
+        int k = 0;
+
+        for (size_t c = 0; c < n_chosen && k == 0 && o->sharers && !rollout_is_returning(r); c++)
+                k = rollout_networks_judge(l, b, &o->sharers->change, u, false,
+                                           node_find(l, o->nodes->nodes[chosen[c]]), ret, why);
+        return k;
+}
+
 int rollout_change_nodes(Leader *l, BatchBuilder *b, Rollout *o, const Argosy__RolloutRecord *r,
-                         const Unit *u, const size_t *chosen, size_t n_chosen) {
+                         Unit *u, const size_t *chosen, size_t n_chosen) {
         _cleanup_free_ Argosy__RolloutNode *fresh = calloc(n_chosen + 1, sizeof(*fresh));
         _cleanup_free_ Argosy__RolloutNode **turns = calloc(n_chosen + 1, sizeof(*turns));
         _cleanup_free_ Argosy__RolloutNode **nodes = calloc(r->n_nodes + n_chosen + 1, sizeof(*nodes));
@@ -93,12 +105,17 @@ int rollout_change_nodes(Leader *l, BatchBuilder *b, Rollout *o, const Argosy__R
         _cleanup_free_ char *words = networks ? network_change_names(networks, " ") : NULL;
         char why[ROLLOUT_REASON_SIZE];
         Argosy__RolloutRecord next = *r;
-        const Node *blocked;
+        const Unit *blocked = u;
+        const Node *where;
         size_t n = 0;
-        int k = judge_nodes(l, b, o, r, u, chosen, n_chosen, &blocked, why);
+        int k = judge_nodes(l, b, o, r, u, chosen, n_chosen, &where, why);
 
+        if (k == 0) {
+                k = judge_others(l, b, o, r, u, chosen, n_chosen, &blocked, why);
+                where = blocked->node;
+        }
         if (k == ROLLOUT_BLOCKED)
-                return rollout_fail(l, b, r, u->name, blocked, why);
+                return rollout_fail(l, b, r, blocked->name, where, why);
         if (k < 0 || !fresh || !turns || !nodes || (networks && !words))
                 return -ENOMEM;
         for (size_t c = 0; c < n_chosen && k == 0; c++) {

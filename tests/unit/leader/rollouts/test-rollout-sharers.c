@@ -104,6 +104,50 @@ static void who_fails_with_the_network_ends_the_update_and_is_named(void **state
         assert_int_equal(unit("app.service")->active, ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE);
 }
 
+#define NEEDS_DB(host) ON(host) "Requires=db.service\n"
+
+// It would go along, or get the network in the end, and its start would wait: so it runs on as it is.
+static void assert_goes_back_without(const char *app, const char *name, const char *before,
+                                     const char *after, const char *why) {
+        uint64_t started;
+        RigAnswer *a;
+
+        start("db.service", "[Service]\nExecStart=/bin/sleep 1000\n" ON("n1"));
+        start(name, before);
+        start("app.service", app);
+        started = rig_record(&g, "app.service")->revision;
+        rig_host_report_and_settle(&g, rig_host(&g, 1), rig_unit_on(&g, 1, "db.service"),
+                                   ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, ARGOSY__OUTCOME__KIND__NONE);
+        a = update(name, after);
+        (void) pass(a, "app.service", app);
+        assert_int_equal(rig_last(a)->status, EIO);
+        if (!strstr(rig_last(a)->message, why))
+                fail_msg("it says %s, not %s", rig_last(a)->message, why);
+        rig_pass_ms(&g, 10000);
+        assert_true(rig_has_content(&g, name, before));
+        assert_int_equal(rig_record(&g, "app.service")->revision, started);
+        assert_int_equal(unit("app.service")->active, ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE);
+}
+
+#define WOULD_WAIT ": it would not start again: it would wait for db.service on n1, which failed"
+
+static void who_would_not_start_again_does_not_go_along(void **state) {
+        assert_goes_back_without(SHARER("app", NEEDS_DB("n2"), "1"), "web.service",
+                                 SHARER("web", ON("n2"), "1"), SHARER("web", ON("n2"), "2"),
+                                 "app.service on n2" WOULD_WAIT);
+}
+
+static void who_would_not_start_again_is_not_taken_down_in_the_end(void **state) {
+        assert_goes_back_without(SHARER("app", NEEDS_DB("n3"), "1"), "web.service",
+                                 SHARER("web", ON("n2"), "1"), SHARER("web", ON("n2"), "2"),
+                                 "app.service on n3" WOULD_WAIT);
+}
+
+static void who_would_not_start_again_does_not_go_along_on_a_node(void **state) {
+        assert_goes_back_without(SHARER("app", NEEDS_DB("n2"), "1"), "all.service", EVERYWHERE("1"),
+                                 EVERYWHERE("2"), "app.service on n2" WOULD_WAIT);
+}
+
 // Nothing else of the update is on its node.
 static void who_fails_at_the_end_takes_the_update_back(void **state) {
         RigAnswer *a;
@@ -292,6 +336,9 @@ static void thousands_that_share_are_looked_at_in_slices(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 RIG_TEST(who_fails_with_the_network_ends_the_update_and_is_named),
+        RIG_TEST(who_would_not_start_again_does_not_go_along),
+        RIG_TEST(who_would_not_start_again_is_not_taken_down_in_the_end),
+        RIG_TEST(who_would_not_start_again_does_not_go_along_on_a_node),
                 RIG_TEST(who_fails_at_the_end_takes_the_update_back),
                 RIG_TEST(who_is_restarted_by_systemd_ends_the_update),
                 RIG_TEST(who_was_down_before_ends_no_update),

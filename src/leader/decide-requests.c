@@ -25,6 +25,7 @@
 #include "held-jobs.h"
 #include "image-pinning.h"
 #include "image-pulls.h"
+#include "request-repeats.h"
 #include "response.h"
 #include "rollout-images.h"
 #include "turn.h"
@@ -225,11 +226,14 @@ static bool decide_request(Decision *d, PendingRequest *t, const Handler *h) {
                 list_append(&d->taken, &t->queue);
                 // Nothing is placed behind it on a host that goes by this entry.
                 return t->request->what_case != ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE;
-        } else if (r != QUEUE_PUT_BACK && list_is_linked(&t->queue)) { // it waits for somebody else
+        } else if (r == QUEUE_PUT_BACK)
+                return true;
+        else if (list_is_linked(&t->queue)) { // it waits for somebody else
                 held_job_note_asking(t, waits_for_nodes(t));
                 if (h->log.entry != ENTRY_UNITS) // that was a look
                         d->n_served -= units_of(t, h);
         }
+        request_repeats_settle(t);
         return true;
 }
 

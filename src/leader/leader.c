@@ -338,6 +338,7 @@ static void finish_close(Leader *l) {
         free(l->touched_hosts.hosts);
         held_jobs_retire(l);
         map_done(&l->pending_requests_by_id);
+        map_done(&l->pending_requests_by_key);
         map_done(&l->calls_by_id);
         map_done(&l->author_questions);
         author_turns_done(&l->queue);

@@ -242,6 +242,7 @@ struct Leader {
 
         // ---- core: pending requests
         Map pending_requests_by_id;
+        Map pending_requests_by_key; // by job_request_id(): one of those that are the same
         ListNode pending_requests;  // PendingRequest.all
         AuthorTurns queue;    // PendingRequest.queue: those that are to be decided
         AuthorTurns previews; // PendingRequest.queue: Changes that are only asked about; and of these

@@ -14,6 +14,7 @@
 #include "job-end.h"
 #include "job-words.h"
 #include "message.h"
+#include "oom.h"
 #include "response.h"
 #include "turn.h"
 
@@ -26,6 +27,37 @@ PendingRequest *request_new(Leader *l, const Argosy__Request *request, LeaderRes
                             void *userdata) {
         return request_take(l, message_copy(request), respond, userdata);
 }
+
+// ---- those of one id
+
+static int join_same(Leader *l, PendingRequest *t) {
+        const ProtobufCBinaryData *id = job_request_id(t->request);
+        PendingRequest *other = id ? map_find(&l->pending_requests_by_key, id->data, id->len) : NULL;
+
+        list_init(&t->same);
+        if (other)
+                list_append(&other->same, &t->same);
+        else if (id)
+                return map_add(&l->pending_requests_by_key, id->data, id->len, t);
+        return 0;
+}
+
+static void leave_same(Leader *l, PendingRequest *t) {
+        const ProtobufCBinaryData *id = job_request_id(t->request);
+        PendingRequest *other =
+                list_is_linked(&t->same) ? CONTAINER_OF(t->same.next, PendingRequest, same) : NULL;
+
+        list_unlink(&t->same);
+        if (!id || map_find(&l->pending_requests_by_key, id->data, id->len) != t)
+                return;
+        map_take(&l->pending_requests_by_key, id->data, id->len);
+        if (other) {
+                id = job_request_id(other->request);
+                (void) oom_check(map_add(&l->pending_requests_by_key, id->data, id->len, other));
+        }
+}
+
+// ---- one of them
 
 // The request is the caller's if there is no pending request.
 static PendingRequest *make(Leader *l, Argosy__Request *request, LeaderRespond respond, void *userdata) {
@@ -42,7 +74,8 @@ static PendingRequest *make(Leader *l, Argosy__Request *request, LeaderRespond r
         list_init(&t->queue);
         list_init(&t->responses);
         t->reported = REQUEST_REPORTED_NOTHING;
-        if (map_add(&l->pending_requests_by_id, &t->id, sizeof(t->id), t) < 0) {
+        if (map_add(&l->pending_requests_by_id, &t->id, sizeof(t->id), t) < 0 || join_same(l, t) < 0) {
+                map_take(&l->pending_requests_by_id, &t->id, sizeof(t->id));
                 free(t);
                 return NULL;
         }
@@ -112,6 +145,7 @@ void request_free(PendingRequest *t) {
         Leader *l = t->leader;
 
         map_take(&l->pending_requests_by_id, &t->id, sizeof(t->id));
+        leave_same(l, t);
         list_unlink(&t->all);
         list_unlink(&t->outbox);
         l->n_pending_requests--;
@@ -327,6 +361,15 @@ int request_refuse(PendingRequest *t, int status, const char *format, ...) {
                 va_end(ap);
         }
         return request_settle(t, response);
+}
+
+const Argosy__Response *request_refusal(const PendingRequest *t) {
+        const Argosy__Response *last =
+                t->ended && !list_is_empty(&t->responses)
+                        ? CONTAINER_OF(t->responses.prev, RequestResponse, list)->response
+                        : NULL;
+
+        return last && last->status != 0 ? last : NULL;
 }
 
 void request_fail(PendingRequest *t, Argosy__Response *response) {

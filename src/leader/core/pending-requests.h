@@ -53,6 +53,7 @@ struct PendingRequest {
         bool lent;                // then it is the asker's, and there as long as the pending request
         Argosy__Author *author;   // owned
         ListNode all;             // in Leader.pending_requests
+        ListNode same;            // a ring of all whose job_request_id() is this one's
         ListNode queue;           // in Leader.queue, .previews or .verifies, or .flying while its batch is
                                   // on the way
         AuthorTurn *turn;         // of its author, in the former three, once it has waited there
@@ -181,6 +182,8 @@ int request_refuse(PendingRequest *t, int status, const char *format, ...) _prin
 // Besides the outbox: of what is only shown, which needs no authority. The pending request, and any other,
 // may be gone afterwards.
 void request_send_now(PendingRequest *t, Argosy__Response *response, bool final);
+// It was settled in this turn with an error, which nobody was told yet. Else NULL.
+const Argosy__Response *request_refusal(const PendingRequest *t);
 // What is still to be said is not said; this is.
 void request_fail(PendingRequest *t, Argosy__Response *response);
 void responses_flush(Leader *l); // once per turn

@@ -28,8 +28,6 @@
 #include "node-calls.h"
 #include "nodes.h"
 #include "registry.h"
-#include "request-repeats.h"
-#include "response.h"
 #include "str.h"
 #include "tables.h"
 #include "turn.h"
@@ -286,9 +284,8 @@ int container_check_admit(PendingRequest *t) {
                 return PLAN_SETTLED;
         refused = first_refused(check_of(t));
         if (refused)
-                return request_repeats_refuse(t, response_error(EINVAL, "%s: %s; nothing%s was changed",
-                                                                refused->unit, refused->why,
-                                                                t->job > 0 ? " more" : ""));
+                return request_refuse(t, EINVAL, "%s: %s; nothing%s was changed", refused->unit,
+                                      refused->why, t->job > 0 ? " more" : "");
         return STEP_PASSED;
 }
 

@@ -32,7 +32,6 @@
 #include "message.h"
 #include "node-calls.h"
 #include "registry.h"
-#include "request-repeats.h"
 #include "response.h"
 #include "str.h"
 #include "tables.h"
@@ -207,12 +206,10 @@ static int ask_all(PendingRequest *t, const ImagePin **ret_failed) {
 }
 
 static int refuse(PendingRequest *t, const ImagePin *pin) {
-        return request_repeats_refuse(
-                t, response_error(
-                           EIO,
-                           "the image %s of %s cannot be resolved to a digest: %s; nothing%s was changed, "
-                           "and --unpinned takes the file without one",
-                           pin->image, pin->unit, pin->why, t->job > 0 ? " more" : ""));
+        return request_refuse(t, EIO,
+                              "the image %s of %s cannot be resolved to a digest: %s; nothing%s was "
+                              "changed, and --unpinned takes the file without one",
+                              pin->image, pin->unit, pin->why, t->job > 0 ? " more" : "");
 }
 
 // Of an instance of a template: a file of its own.

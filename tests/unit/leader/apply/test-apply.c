@@ -337,6 +337,64 @@ static void what_changes_while_it_waits_for_its_entry_ends_it(void **state) {
         assert_true(rig_has_content(&g, "a.service", THREE));
 }
 
+static void ask_destroy(const char *name) {
+        uint64_t id[2] = {++g.id, 33};
+
+        (void) rig_change_with(&g, ARGOSY__VERB__VERB_DESTROY, name, NULL, false, (const uint8_t *) id);
+}
+
+// When the second one has its turn, all is as it was planned once more.
+static void what_is_asked_twice_is_refused_as_one(void **state) {
+        static const Wanted next[] = {{"a.service", ONE, LOADED}};
+        const Folder f = {.units = next, .n = 1, .id = 4711};
+        const Argosy__Response *p = plan(f);
+
+        (void) change(ARGOSY__VERB__VERB_START, "a.service", ONE);
+        RigAnswer *first = begin(f, p->apply_plan);
+        ask_destroy("a.service");
+        RigAnswer *second = begin(f, p->apply_plan);
+        rig_settle(&g);
+        assert_int_equal(rig_last(first)->status, ESTALE);
+        assert_int_equal(rig_last(second)->status, ESTALE);
+        assert_null(rig_record(&g, "a.service"));
+}
+
+static void who_planned_it_anew_is_not_refused_with_it(void **state) {
+        static const Wanted next[] = {{"a.service", ONE, LAUNCHED}};
+        const Folder f = {.units = next, .n = 1, .id = 4711, .adopt = true};
+
+        const Argosy__Response *old = plan(f);
+        (void) change(ARGOSY__VERB__VERB_START, "a.service", ONE);
+        const Argosy__Response *new = plan(f);
+        RigAnswer *first = begin(f, old->apply_plan), *second = begin(f, new->apply_plan);
+        rig_settle(&g);
+        assert_int_equal(rig_last(first)->status, ESTALE);
+        assert_int_equal(rig_last(second)->status, 0);
+        assert_unit("a.service", ONE, LAUNCHED, "shop");
+}
+
+static RigAnswer *ask_stop(const char *name, uint64_t if_revision) {
+        uint64_t id[2] = {4711, 33};
+        char *names_of[] = {(char *) name};
+        Argosy__Request__Job job = JOB_OF(.if_revision = if_revision);
+        Argosy__Request__Change m = MESSAGE_OF(
+                request__change, .id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)},
+                .verb = ARGOSY__VERB__VERB_STOP, .names = names_of, .n_names = 1);
+
+        return rig_ask(&g, A_REQUEST(CHANGE, change, &m, .job = &job));
+}
+
+static void what_asks_for_something_else_is_not_refused_with_it(void **state) {
+        (void) apply(whole);
+        uint64_t revision = cluster_state_revision(g.state);
+        (void) change(ARGOSY__VERB__VERB_START, "a.service", NULL);
+        RigAnswer *first = ask_stop("a.service", revision), *second = ask_stop("c.service", revision);
+        rig_settle(&g);
+        assert_int_equal(rig_last(first)->status, ESTALE);
+        assert_int_equal(rig_last(second)->status, 0);
+        assert_unit("c.service", TWO, LOADED, "shop");
+}
+
 static const Argosy__Response *plan_many(Folder *f) {
         *f = many_units(ONE);
         (void) apply(*f);
@@ -568,6 +626,9 @@ RUN_TESTS(
         TEST(many_are_one_job_and_the_next_leader_goes_on_with_it),
         TEST(a_command_that_is_given_again_goes_on),
         TEST(what_changes_while_it_waits_for_its_entry_ends_it),
+        TEST(what_is_asked_twice_is_refused_as_one),
+        TEST(who_planned_it_anew_is_not_refused_with_it),
+        TEST(what_asks_for_something_else_is_not_refused_with_it),
         TEST(what_changes_between_two_parts_is_left),
         TEST(what_changes_between_two_leaders_is_left),
         TEST(who_plans_it_anew_is_asked_about_what_is_then),

@@ -474,6 +474,14 @@ static uint32_t recovered_raft_id(const Daemon *d) {
         return (cluster_state_next_raft_id(d->state) / RAFT_IDS_LOST_MAX + 2) * RAFT_IDS_LOST_MAX;
 }
 
+// This host is the only voter, also if it was to vote no more; whether it may be one for long is said by the
+// rest of its record. Every other host that had a log is a spare.
+static bool is_of_the_recovery(const Daemon *d, const Argosy__HostRecord *h) {
+        return h->host == d->peers->host
+                       ? h->role != ARGOSY__HOST_ROLE__ROLE_VOTER || h->raft_id != d->peers->raft_id
+                       : is_of_the_log(h);
+}
+
 // After `cluster recover`: the new generation, revisions that no host has seen; every other host that had a
 // log is a spare until it is made a voter again. All others are left as they are: an entry has no room for
 // every host.
@@ -495,11 +503,13 @@ static int submit_recovery(Daemon *d) {
                                             .cluster = &cluster);
         pointers[n++] = &ops[0];
         for (size_t i = 0; i < n_hosts; i++) {
-                if (hosts[i].record->host == d->peers->host || !is_of_the_log(hosts[i].record))
+                bool is_self = hosts[i].record->host == d->peers->host;
+
+                if (!is_of_the_recovery(d, hosts[i].record))
                         continue;
                 records[n] = *hosts[i].record;
-                records[n].role = ARGOSY__HOST_ROLE__ROLE_SPARE;
-                records[n].raft_id = 0;
+                records[n].role = is_self ? ARGOSY__HOST_ROLE__ROLE_VOTER : ARGOSY__HOST_ROLE__ROLE_SPARE;
+                records[n].raft_id = is_self ? d->peers->raft_id : 0;
                 ops[n] = (Argosy__LogOp) MESSAGE_OF(log_op, .op_case = ARGOSY__LOG_OP__OP_HOST,
                                                     .host = &records[n]);
                 pointers[n] = &ops[n];

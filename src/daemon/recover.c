@@ -12,7 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "feature-level.h"
+#include "message-of.h"
+#include "message.h"
 #include "recovery.h"
 #include "run.h"
 #include "state-dir.h"
@@ -23,14 +26,13 @@ static void free_peers(Argosy__PeersFile **peers) {
         argosy__peers_file__free_unpacked(*peers, NULL);
 }
 
-static int load(const char *dir, Argosy__PeersFile **ret, char **ret_why) {
-        _cleanup_(identity_done) Identity identity = {};
+static int load(const char *dir, Identity *ret_identity, Argosy__PeersFile **ret, char **ret_why) {
         int r = state_dir_settle(dir, ret_why);
 
         if (r >= 0)
                 r = recovery_settle(dir, ret_why);
         if (r >= 0)
-                r = state_dir_load(dir, &identity, ret, ret_why);
+                r = state_dir_load(dir, ret_identity, ret, ret_why);
         if (r < 0) {
                 char *why = str_printf("cannot recover: %s", *ret_why ?: strerror(-r));
 
@@ -40,8 +42,21 @@ static int load(const char *dir, Argosy__PeersFile **ret, char **ret_why) {
         return r;
 }
 
-// Only itself until the log says more.
-static void forget_other_voters(Argosy__PeersFile *peers) {
+// Where it is its log says.
+static int add_itself(Argosy__PeersFile *peers, const Hash *pin) {
+        Argosy__Voter self = MESSAGE_OF(voter, .host = peers->host, .raft_id = peers->raft_id,
+                                        .key_pin = (ProtobufCBinaryData){HASH_SIZE, (uint8_t *) pin->bytes});
+
+        if (ARRAY_RESERVE(peers->voters, 1) < 0)
+                return -ENOMEM;
+        peers->voters[0] = message_copy(&self);
+        peers->n_voters = peers->voters[0] != NULL;
+        return peers->voters[0] ? 0 : -ENOMEM;
+}
+
+// Only itself until the log says more. Who was becoming a voter, or was to vote no more, may not be among
+// those that were named.
+static int leave_only_itself(Argosy__PeersFile *peers, const Hash *pin) {
         size_t n = 0;
 
         for (size_t i = 0; i < peers->n_voters; i++)
@@ -50,9 +65,11 @@ static void forget_other_voters(Argosy__PeersFile *peers) {
                 else
                         argosy__voter__free_unpacked(peers->voters[i], NULL);
         peers->n_voters = n;
+        return n > 0 ? 0 : add_itself(peers, pin);
 }
 
-static int recover(const char *dir, const char *log_dir, Argosy__PeersFile *peers, char **ret_said) {
+static int recover(const char *dir, const char *log_dir, const Hash *pin, Argosy__PeersFile *peers,
+                   char **ret_said) {
         _cleanup_free_ char *why = NULL;
         int r;
 
@@ -67,8 +84,9 @@ static int recover(const char *dir, const char *log_dir, Argosy__PeersFile *peer
                 return -EPROTONOSUPPORT;
         }
         peers->generation++;
-        forget_other_voters(peers);
-        r = recovery_commit(dir, peers, &why);
+        r = leave_only_itself(peers, pin);
+        if (r >= 0)
+                r = recovery_commit(dir, peers, &why);
         if (r < 0) {
                 *ret_said = str_printf(
                         "cannot recover %s: %s; nothing was changed", log_dir,
@@ -91,6 +109,7 @@ static int recover(const char *dir, const char *log_dir, Argosy__PeersFile *peer
 
 int recover_here(const RunOptions *options, char **ret_said) {
         _cleanup_(free_peers) Argosy__PeersFile *peers = NULL;
+        _cleanup_(identity_done) Identity identity = {};
         const char *dir = options->paths.state_dir;
         _cleanup_free_ char *log_dir = str_printf("%s/log", dir);
         int r;
@@ -106,8 +125,8 @@ int recover_here(const RunOptions *options, char **ret_said) {
                                 : str_printf("cannot lock %s: %s", dir, strerror(-r));
                 return r;
         }
-        r = load(dir, &peers, ret_said);
-        return r < 0 ? r : recover(dir, log_dir, peers, ret_said);
+        r = load(dir, &identity, &peers, ret_said);
+        return r < 0 ? r : recover(dir, log_dir, &identity.pin, peers, ret_said);
 }
 
 int recover_run(const RunOptions *options) {

@@ -324,10 +324,7 @@ static int refuse_lost_log(Daemon *d, bool fresh, char **ret_why) {
                 return 0;
         if (state_dir_may_begin_log(d->peers))
                 return 0; // stopped between state_dir_create() and the log's first write
-        *ret_why = str_printf("The log under %s is missing although this host is a voter. Restore it, or "
-                              "remove this host from the cluster on another "
-                              "one ('argosyctl cluster remove %s'), move %s away, and join again.",
-                              d->log_dir, d->config.name, d->paths->state_dir);
+        *ret_why = state_dir_lost_log(d->paths->state_dir, d->log_dir, d->config.name, d->peers);
         return -EBADMSG;
 }
 

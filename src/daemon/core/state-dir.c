@@ -239,6 +239,20 @@ bool state_dir_may_begin_log(const Argosy__PeersFile *peers) {
                peers->feature_level == 0; // which comes from the log's first entry
 }
 
+// Without the only voter nobody can remove a host.
+char *state_dir_lost_log(const char *dir, const char *log_dir, const char *host_name,
+                         const Argosy__PeersFile *peers) {
+        if (peers->n_voters == 1)
+                return str_printf("The log under %s is missing, and no other host has one: this host is the "
+                                  "only voter. Restore it, or move %s away, which begins a new cluster, and "
+                                  "have the other hosts join that ('argosyctl cluster join').",
+                                  log_dir, dir);
+        return str_printf("The log under %s is missing although this host is a voter. Restore it, or "
+                          "remove this host from the cluster on another one ('argosyctl cluster remove "
+                          "%s'), move %s away, and join again.",
+                          log_dir, host_name, dir);
+}
+
 int state_dir_replace(const char *dir, const Identity *identity, const Argosy__PeersFile *peers) {
         int r;
         PATH_IN(dir, next);

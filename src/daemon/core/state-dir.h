@@ -41,6 +41,9 @@ int state_dir_save_peers(const char *dir, const Argosy__PeersFile *peers);
 // It is the first host of its cluster and its log has never said anything, so that it may begin one. A host
 // that was recovered, or has been alone for long, has the same voters.
 bool state_dir_may_begin_log(const Argosy__PeersFile *peers);
+// What is to be done about a voter's log that is gone, as a sentence (malloc'd; NULL: out of memory).
+char *state_dir_lost_log(const char *dir, const char *log_dir, const char *host_name,
+                         const Argosy__PeersFile *peers);
 
 // Prepares and commits the replacement by a new identity; `identity` and `peers` NULL: by nothing. Takes
 // effect with state_dir_settle().

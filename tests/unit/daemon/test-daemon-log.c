@@ -65,6 +65,25 @@ static void a_recovered_cluster_begins_a_generation_that_nobody_has_seen(void **
         assert_true(cluster_state_next_raft_id(w.d.state) > raft_id + 10000);
 }
 
+// It had its log still. That it is to vote no more, as soon as another one can, is left.
+static void a_recovered_host_that_was_demoted_votes(void **state) {
+        Batch b = {};
+
+        follow_a_cluster();
+        Argosy__HostRecord *demoted = batch_host(&b, 1, "n1", 1);
+        demoted->raft_id = 1;
+        demoted->no_promote = true;
+        commit_and_run(&b);
+        w.d.peers->generation = 2;
+        become(STORE_LEADER, 1, 9);
+        end_batch(STORE_COMMITTED);
+        const Argosy__HostRecord *self = cluster_state_find_host(w.d.state, 1);
+        assert_int_equal(self->role, ARGOSY__HOST_ROLE__ROLE_VOTER);
+        assert_int_equal(self->raft_id, 1);
+        assert_true(self->no_promote);
+        assert_int_equal(cluster_state_find_host(w.d.state, 2)->raft_id, 0);
+}
+
 // An entry has room for some thousands of records: those of hosts that have nothing to do with the log are
 // as they were.
 static void a_recovered_cluster_of_thousands_of_hosts_can_be_led(void **state) {
@@ -366,6 +385,7 @@ RUN_TESTS(
         LOG_TEST(a_new_cluster_leads_when_its_own_record_is_in_the_log),
         LOG_TEST(a_first_record_that_did_not_get_through_is_written_by_who_leads_next),
         LOG_TEST(a_recovered_cluster_begins_a_generation_that_nobody_has_seen),
+        LOG_TEST(a_recovered_host_that_was_demoted_votes),
         LOG_TEST(a_recovered_cluster_of_thousands_of_hosts_can_be_led),
         LOG_TEST(the_leader_begins_before_the_mesh_says_so_and_ends_before),
         LOG_TEST(a_leader_that_closes_stops_leading_first),

@@ -15,6 +15,7 @@
 
 #include "raft-store.h"
 #include "recovery.h"
+#include "run.h"
 #include "state-dir.h"
 #include "str.h"
 
@@ -214,9 +215,30 @@ static void what_was_begun_before_means_nothing(void **state) {
         assert_int_equal(access(fresh, F_OK), -1);
 }
 
+// It was becoming a voter, or is to vote no more: others were named to it.
+static void who_was_not_named_is_the_only_voter_itself(void **state) {
+        const RunOptions options = {.paths.state_dir = *state};
+        _cleanup_free_ char *said = NULL;
+
+        create(*state);
+        Argosy__PeersFile *peers = load(*state);
+        peers->voters[0]->host = 2;
+        assert_int_equal(state_dir_save_peers(*state, peers), 0);
+        argosy__peers_file__free_unpacked(peers, NULL);
+        assert_int_equal(recover_here(&options, &said), 0);
+        peers = load(*state);
+        assert_int_equal(peers->generation, 2);
+        assert_int_equal(peers->n_voters, 1);
+        assert_int_equal(peers->voters[0]->host, 1);
+        assert_int_equal(peers->voters[0]->raft_id, 1);
+        assert_int_equal(peers->voters[0]->key_pin.len, HASH_SIZE);
+        argosy__peers_file__free_unpacked(peers, NULL);
+}
+
 #define IN_DIR(f) cmocka_unit_test_setup_teardown(f, tmpdir_make, tmpdir_drop)
 
 RUN_TESTS(
         IN_DIR(recovering_is_whole_or_not_at_all),
-        IN_DIR(what_was_begun_before_means_nothing)
+        IN_DIR(what_was_begun_before_means_nothing),
+        IN_DIR(who_was_not_named_is_the_only_voter_itself)
 )

@@ -83,6 +83,20 @@ static void only_the_first_host_of_a_new_cluster_begins_a_log(void **state) {
         argosy__peers_file__free_unpacked(peers, NULL);
 }
 
+static void the_only_voter_without_its_log_is_not_sent_to_others(void **state) {
+        Argosy__Voter a = ARGOSY__VOTER__INIT, b = ARGOSY__VOTER__INIT, *voters[] = {&a, &b};
+        Argosy__PeersFile peers = ARGOSY__PEERS_FILE__INIT;
+
+        peers.voters = voters;
+        peers.n_voters = 2;
+        _cleanup_free_ char *one_of_two = state_dir_lost_log("/dir", "/dir/log", "n1", &peers);
+        assert_non_null(strstr(one_of_two, "argosyctl cluster remove n1"));
+        peers.n_voters = 1;
+        _cleanup_free_ char *alone = state_dir_lost_log("/dir", "/dir/log", "n1", &peers);
+        assert_null(strstr(alone, "cluster remove"));
+        assert_non_null(strstr(alone, "The log under /dir/log is missing"));
+}
+
 static void damage_is_named_and_never_overwritten(void **state) {
         _cleanup_free_ char *peers = in(*state, "peers"), *key = in(*state, "identity.pem"),
                             *log = in(*state, "log"), *meta = in(*state, "log/metadata1");
@@ -282,6 +296,7 @@ static void settling_survives_an_end_at_any_step(void **state) {
 RUN_TESTS(
         IN_DIR(a_fresh_host_becomes_the_first_of_a_cluster),
         IN_DIR(only_the_first_host_of_a_new_cluster_begins_a_log),
+        IN_DIR(the_only_voter_without_its_log_is_not_sent_to_others),
         IN_DIR(damage_is_named_and_never_overwritten),
         IN_DIR(a_peers_file_from_a_backup_counts_less_than_the_log),
         IN_DIR(who_votes_no_more_has_nothing_that_says_so),

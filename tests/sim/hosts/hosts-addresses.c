@@ -192,10 +192,11 @@ static uint32_t asked_by(uint32_t number) {
         return bits;
 }
 
+// One that is to vote no more, and has its log still, elects nobody.
 static bool votes(uint32_t number) {
         const Argosy__HostRecord *r = members_record(number);
 
-        return r && r->raft_id > 0;
+        return r && r->raft_id > 0 && r->role == ARGOSY__HOST_ROLE__ROLE_VOTER;
 }
 
 static bool knows_nobody_else(const Argosy__PeersFile *peers) {

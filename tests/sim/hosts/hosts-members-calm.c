@@ -21,7 +21,8 @@
 #include "verdict.h"
 
 enum { ROUNDS_MAX = 32, OPEN_JOBS_MAX = 10000 };
-#define CALM_US (180 * USEC_PER_SEC) // by then what must come true has
+#define CALM_US (180 * USEC_PER_SEC)     // by then what must come true has
+#define UNDER_WAY_US (30 * USEC_PER_SEC) // that a request takes at most whose asker is gone
 
 static bool all_are_answered(void *data) {
         for (size_t i = 0; i < members.n_asked; i++)
@@ -85,31 +86,44 @@ static void judge_answers(void) {
                                    (sim_now_us() - members.asked[i].at_host->asked_us) / USEC_PER_MSEC);
 }
 
-// None of the voters that it knows is a member any more, so nobody tells it who votes; nor does it vote
-// itself.
+// It follows nobody, and none of the other voters that it knows is a member any more, so nobody tells it who
+// votes, and it lets none of these in. Who knows no other one votes alone.
 static bool has_lost_all_voters(const SimMachine *m) {
-        const Argosy__PeersFile *peers = m->daemon ? m->daemon->peers : NULL;
+        const Argosy__PeersFile *peers = m->daemon && !m->daemon->attached ? m->daemon->peers : NULL;
 
         for (size_t i = 0; peers && i < peers->n_voters; i++) {
                 const Argosy__Voter *v = peers->voters[i];
                 const Argosy__HostRecord *r = cluster_state_find_host(hosts_story.truth, v->host);
 
                 if (r && members_is_in(members_machine_of(r->host)) &&
-                    (v->host != peers->host || r->raft_id > 0))
+                    (v->host != peers->host || (peers->n_voters == 1 && r->raft_id > 0)))
                         return false;
         }
         return peers;
 }
 
-// A member by the log, or by itself alone, of which nobody can come to hear: somebody gives it up.
-static void give_up_the_lost(void) {
-        for (uint32_t i = 1; i <= sim_cluster_size(); i++) {
-                const SimMachine *m = sim_machine(i);
+// A member by the log, or by itself alone, of which nobody can come to hear.
+static bool is_lost(uint32_t i) {
+        const SimMachine *m = sim_machine(i);
 
-                if (m->in_cluster &&
-                    (members_record(i) ? has_lost_all_voters(m) : !members_can_hear_of_it(m)))
+        return m->in_cluster &&
+               (members_record(i) ? has_lost_all_voters(m) : !members_can_hear_of_it(m));
+}
+
+static bool nobody_is_lost(void *data) {
+        hosts_story_catch_up();
+        for (uint32_t i = 1; i <= sim_cluster_size(); i++)
+                if (is_lost(i))
+                        return false;
+        return true;
+}
+
+// Somebody gives it up, if it stays so: who votes alone by now has yet to begin to lead.
+static void give_up_the_lost(void) {
+        (void) sim_run_until(nobody_is_lost, NULL, CALM_US);
+        for (uint32_t i = 1; i <= sim_cluster_size(); i++)
+                if (is_lost(i))
                         members_ask_leave(i, true);
-        }
 }
 
 // The queue is closed, perhaps, or has rules.
@@ -193,6 +207,15 @@ static bool are_one(void *data) {
         return !why_not_one(&machine);
 }
 
+// Whoever was let in may be gone by then, and another host may be at it still.
+static void await_joins(void) {
+        for (size_t i = 0; i < members.n_asked; i++)
+                if (streq(members.asked[i].what, "join") && members.asked[i].at_host->error < 0) {
+                        sim_run_for(UNDER_WAY_US);
+                        return;
+                }
+}
+
 void members_on_calm(void) {
         uint32_t machine;
         const char *why;
@@ -200,6 +223,7 @@ void members_on_calm(void) {
         if (members.n_asked == 0 && !hosts_recover_was())
                 return;
         await_answers();
+        await_joins();
         (void) sim_run_until(are_one, NULL, CALM_US);
         give_up_the_lost();
         await_answers();

@@ -46,6 +46,7 @@
 #include "reverts.h"
 #include "retry-controller.h"
 #include "rollout-controller.h"
+#include "schedule-queue.h"
 #include "scheduler.h"
 #include "secrets.h"
 #include "sessions.h"
@@ -440,12 +441,18 @@ static bool has_something(const Decision *d) {
         return d->batch.n_ops > 0 || !list_is_empty(&d->taken);
 }
 
+// Whether what waits for an entry that is made anyhow goes into this one. Where one thing is decided at a
+// time it does not wait: it would be part of the next entry again, which would be too long again.
+static bool takes_what_waits(const Decision *d) {
+        return has_something(d) || d->leader->one_by_one;
+}
+
 static int decide_own_jobs(Decision *d) {
-        return own_jobs_decide(d, has_something(d));
+        return own_jobs_decide(d, takes_what_waits(d));
 }
 
 static int decide_open_jobs(Decision *d) {
-        return open_jobs_decide(d->leader, &d->batch, has_something(d));
+        return open_jobs_decide(d->leader, &d->batch, takes_what_waits(d));
 }
 
 static const DecideStep steps[] = {
@@ -504,7 +511,7 @@ static int take_steps(Decision *d, bool paused) {
 
 // That the leader puts into an entry by itself: half of them if requests wait.
 static size_t units_of_entry(const Leader *l) {
-        size_t all = l->limits.entry_units;
+        size_t all = l->one_by_one ? 1 : l->limits.entry_units;
 
         return author_turns_are_empty(&l->queue) ? all : (all + 1) / 2;
 }
@@ -537,6 +544,12 @@ static const LeftStep left_steps[] = {
         {MARKED(DUE_ENQUEUED), decide_pending_anew},
 };
 
+// Units that wait for a node may be judged in several turns, before the first of them gets one.
+static bool nothing_is_left(const Leader *l) {
+        return list_is_empty(&l->moving) && !schedule_first(l, SCHEDULE_DUE) &&
+               !schedule_first(l, SCHEDULE_LAST);
+}
+
 static void decide(Leader *l) {
         Decision d = {
                 .leader = l,
@@ -567,7 +580,7 @@ static void decide(Leader *l) {
                 l->pause_us = leader_now(l) + USEC_PER_SEC;
         if (has_something(&d))
                 submit(&d);
-        else if (l->one_by_one && list_is_empty(&l->moving)) { // all that is left is for many at once
+        else if (l->one_by_one && nothing_is_left(l)) {
                 l->one_by_one = false;
                 leader_mark(l);
         }

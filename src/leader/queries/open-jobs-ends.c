@@ -264,13 +264,13 @@ static bool is_due(const Leader *l, const BatchBuilder *b, bool goes_anyhow) {
 
 int open_jobs_decide(Leader *l, BatchBuilder *b, bool goes_anyhow) {
         Argosy__JobRecord *pointers[LEADER_LIMIT_job_ends];
-        size_t bytes = 0;
+        size_t bytes = 0, most = l->one_by_one ? 1 : l->limits.job_ends;
         int r;
 
         if (!is_due(l, b, goes_anyhow))
                 return 0;
         Argosy__LogOp__JobEnds ends = MESSAGE_OF(log_op__job_ends, .ends = pointers);
-        while (!list_is_empty(&l->jobs_ended) && ends.n_ends < l->limits.job_ends &&
+        while (!list_is_empty(&l->jobs_ended) && ends.n_ends < most &&
                bytes < l->limits.job_ends_bytes) {
                 OpenJob *job = CONTAINER_OF(l->jobs_ended.next, OpenJob, queue);
 

@@ -310,7 +310,7 @@ void held_job_end(Leader *l, HeldJob *h, Argosy__JobState state, const char *why
 
 int held_jobs_decide(Leader *l, BatchBuilder *b) {
         Argosy__JobRecord *pointers[LEADER_LIMIT_held_ends];
-        size_t bytes = 0;
+        size_t bytes = 0, most = l->one_by_one ? 1 : l->limits.held_ends;
 
         if (b->packed.len >= l->limits.entry_bytes || (l->one_by_one && b->n_ops > 0))
                 return 0;
@@ -318,7 +318,7 @@ int held_jobs_decide(Leader *l, BatchBuilder *b) {
         list_foreach (i, &l->held_over) {
                 Argosy__JobRecord *end = &CONTAINER_OF(i, HeldJob, queue)->end;
 
-                if (ends.n_ends == l->limits.held_ends || bytes >= l->limits.held_ends_bytes)
+                if (ends.n_ends == most || bytes >= l->limits.held_ends_bytes)
                         break;
                 pointers[ends.n_ends++] = end;
                 bytes += argosy__job_record__get_packed_size(end);

@@ -363,7 +363,7 @@ int decide_pending(Decision *d) {
 
         if (!pending_is_due(l) || !list_is_empty(&l->moving) ||
             d->batch.packed.len >= l->limits.entry_bytes / 2 || !batch_builder_takes_more(&d->batch) ||
-            l->one_by_one || pending_is_touched(l, &d->batch))
+            pending_is_touched(l, &d->batch))
                 return 0;
         decision_need_scheduler(d);
         if (!is_judging(l)) {

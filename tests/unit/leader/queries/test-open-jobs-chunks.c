@@ -5,6 +5,7 @@
 #include "leader-asks.h"
 #include "messages.h"
 #include "open-jobs-words.h"
+#include "printed.h"
 
 // ----------------------------------------------------------------------------------------------- many units
 
@@ -239,6 +240,46 @@ static void of_a_job_that_is_not_kept_who_asks_again_is_told_no_end(void **state
         assert_non_null(strstr(told->message, "how it ended is not known"));
 }
 
+// ------------------------------------------------------------------------------------ one thing at a time
+
+enum { JOBS_AT_ONCE = 12 };
+
+// No node takes their units, and the log is told of that a second later.
+static void start_without_a_node(uint64_t jobs[JOBS_AT_ONCE]) {
+        RigAnswer *answers[JOBS_AT_ONCE];
+
+        (void) rig_set_mode(&g, "n1", ARGOSY__NODE_MODE__MODE_CORDONED, 0, "");
+        for (uint32_t host = 2; host <= 3; host++)
+                rig_host_off(&g, host);
+        rig_pass_ms(&g, 60 * 1000);
+        for (size_t i = 0; i < JOBS_AT_ONCE; i++)
+                answers[i] = rig_change_with(&g, START, printed("w%zu.service", i), SERVICE, false, NULL);
+        rig_settle(&g);
+        for (size_t i = 0; i < JOBS_AT_ONCE; i++)
+                jobs[i] = rig_last(answers[i])->job;
+}
+
+// Units get nodes when the hosts are back, and jobs end: that is one entry, if it has room for them.
+static void what_is_due_at_once_is_decided_however_little_an_entry_holds(void **state) {
+        enum { LEAST = 300, MOST = 3000, STEP = 300 };
+        uint64_t jobs[JOBS_AT_ONCE];
+
+        for (size_t max = LEAST; max <= MOST; max += STEP) {
+                start_without_a_node(jobs);
+                g.batch_max = max;
+                for (uint32_t host = 2; host <= 3; host++)
+                        rig_host_on(&g, host, false);
+                rig_pass_ms(&g, 3 * LATER_MS);
+                for (size_t i = 0; i < JOBS_AT_ONCE; i++) {
+                        assert_int_equal(rig_count_running(&g, printed("w%zu.service", i)), 1);
+                        assert_int_not_equal(state_of(jobs[i]), RUNNING);
+                }
+                assert_false(g.leader->one_by_one);
+                rig_stop(&g);
+                (void) setup(NULL);
+        }
+}
+
 RUN_TESTS(
         TEST(all_parts_of_a_job_have_to_end),
         TEST(what_was_begun_and_comes_again_is_one_job_that_ends_once),
@@ -246,5 +287,6 @@ RUN_TESTS(
         TEST(what_is_refused_in_the_middle_has_failed),
         TEST(of_a_job_that_is_not_kept_who_asks_again_is_told_no_end),
         TEST(of_units_that_its_record_cannot_name_nobody_says_that_they_are_done),
-        TEST(an_update_of_more_units_than_its_record_names_is_done)
+        TEST(an_update_of_more_units_than_its_record_names_is_done),
+        TEST(what_is_due_at_once_is_decided_however_little_an_entry_holds)
 )

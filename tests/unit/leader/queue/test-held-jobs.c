@@ -461,20 +461,34 @@ static void what_is_refused_at_length_leaves_room_for_others(void **state) {
         assert_int_equal(hold_refused(false, PATH_LEN + 200)->status, EINVAL); // no file lies that deep
 }
 
-// So many that one entry cannot tell how they ended: it is several.
-static void many_refusals_are_as_many_entries_as_they_need(void **state) {
+// So many that one entry cannot tell how they ended. Returns how many told it.
+static unsigned refuse_many(size_t batch_max) {
         uint64_t jobs[20];
+        unsigned batches;
 
-        g.batch_max = 400 * 1024;
+        g.batch_max = batch_max;
         for (size_t i = 0; i < ELEMENTSOF(jobs); i++) {
                 assert_int_equal(hold_refused(false, PATH_LEN)->status, 0);
                 jobs[i] = rig_last_job(&g);
         }
+        batches = g.batches;
         release_all(jobs, ELEMENTSOF(jobs));
         rig_pass_ms(&g, 3 * LATER_MS);
         for (size_t i = 0; i < ELEMENTSOF(jobs); i++)
                 assert_short(jobs[i]);
         assert_false(g.leader->one_by_one);
+        return g.batches - batches;
+}
+
+static void many_refusals_are_as_many_entries_as_they_need(void **state) {
+        unsigned at_once = refuse_many(0);
+
+        g.leader->limits.held_ends_bytes = 16 * 1024;
+        assert_in_range(refuse_many(0), at_once + 3, at_once + 20);
+}
+
+static void of_many_refusals_each_is_told_though_the_log_takes_little(void **state) {
+        (void) refuse_many(64 * 1024);
 }
 
 // ----------------------------------------------------------------------------------------------- many units
@@ -767,6 +781,7 @@ RUN_TESTS(
         RIG_TEST(what_is_refused_of_it_makes_it_failed),
         RIG_TEST(what_is_refused_at_length_leaves_room_for_others),
         RIG_TEST(many_refusals_are_as_many_entries_as_they_need),
+        RIG_TEST(of_many_refusals_each_is_told_though_the_log_takes_little),
         RIG_TEST(one_of_several_entries_is_gone_on_with_by_the_next_leader),
         RIG_TEST(a_job_does_not_begin_after_a_part_of_another),
         RIG_TEST(what_is_released_outlasts_full_disks),

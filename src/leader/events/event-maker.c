@@ -268,15 +268,15 @@ int event_draft_job(Leader *l, uint64_t job_number, EventDraft *d) {
         return r < 0 ? r : fill_job(d, d->job);
 }
 
-int event_draft_job_for(Leader *l, const Argosy__Author *author, uint64_t number, EventDraft *d) {
-        _cleanup_response_ Argosy__Response *answer = answer_job(l, author, number);
+int event_draft_job_for(Leader *l, const Argosy__Author *author, uint64_t job_number, EventDraft *d) {
+        _cleanup_response_ Argosy__Response *answer = answer_job(l, author, job_number);
 
         event_draft_begin(d, ARGOSY__EVENT_KIND__EVENT_JOB);
         d->present = false;
         if (!answer)
                 return -ENOMEM;
         if (answer->status != 0 || answer->jobs->n_rows != 1)
-                return 0;
+                return EVENT_DRAFT_SET(d, number(d, job_number));
         d->present = true;
         d->job = answer->jobs->rows[0];
         answer->jobs->n_rows = 0;

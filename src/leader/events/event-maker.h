@@ -59,7 +59,7 @@ int event_draft_state(Leader *l, const UnitOnNode *s, EventDraft *d);
 int event_draft_gone(const GoneObject *g, EventDraft *d);
 int event_draft_job(Leader *l, uint64_t number, EventDraft *d);
 // The job as list-jobs would show it to the author; not `present`, if the author may not see it.
-int event_draft_job_for(Leader *l, const Argosy__Author *author, uint64_t number, EventDraft *d);
+int event_draft_job_for(Leader *l, const Argosy__Author *author, uint64_t job_number, EventDraft *d);
 // A unit, or its content, that the watcher is to forget.
 int event_draft_no_unit(Argosy__EventKind kind, const char *name, EventDraft *d);
 

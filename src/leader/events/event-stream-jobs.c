@@ -16,6 +16,8 @@
 #include "cluster-state.h"
 #include "event-core.h"
 #include "event-marks.h"
+#include "event-stream-roles.h"
+#include "job-state.h"
 #include "log-trail.h"
 #include "oom.h"
 
@@ -97,6 +99,9 @@ static void drain_job(Leader *l, uint64_t number, bool has_ended) {
 
                 if (!has_ended)
                         j->before_seq = l->events->last_seq; // jobs come before what they have changed
+                if (job_state_is_open(cluster_state_job_state(l->state, number)))
+                        event_roles_note_job(l, number, &j->event);
+                d.role = d.role_before = j->event.role;
                 event_stream_follow(l, &j->event, &d);
                 if (j->event.seq != seq)
                         note_moved(l->events->jobs, j, l->trail->last);

@@ -21,6 +21,7 @@
 #include "event-core.h"
 #include "event-stream-records.h"
 #include "group-contents.h"
+#include "message.h"
 #include "oom.h"
 #include "scheduler-roles.h"
 #include "unit-file.h"
@@ -195,6 +196,21 @@ void event_roles_mark_group(Leader *l, const char *unit) {
                 return;
         template = oom_checked(unit_name_template(unit));
         event_tables_mark(l, ARGOSY__EVENT_KIND__EVENT_ROLLOUT, template);
+}
+
+void event_roles_note_job(Leader *l, uint64_t number, EventObject *o) {
+        RoleSet set = {.left = EVENT_GROUP_LOOKS};
+        Argosy__JobRecord *job;
+
+        if (!l->events->roles->needed || oom_check(cluster_state_read_job(l->state, number, &job)) < 0)
+                return;
+        set.unknown = job->cut;
+        for (size_t g = 0; g < job->n_units; g++)
+                for (size_t i = 0; i < job->units[g]->n_names && !set.unknown; i++)
+                        add_unit(l->events->roles, &set,
+                                 cluster_state_find_unit(l->state, job->units[g]->names[i]));
+        o->role = number_of_set(l->events->roles, &set);
+        message_free(job);
 }
 
 bool event_roles_may_see(const Leader *l, const Argosy__Author *author, unsigned number) {

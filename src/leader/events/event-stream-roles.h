@@ -41,5 +41,7 @@ unsigned event_roles_note(Leader *l, Unit *u, unsigned *ret_before);
 unsigned event_roles_note_group(Leader *l, const char *name, EventObject *o, unsigned *ret_before);
 // The unit has come, has gone, or is of another role: so may what is about its group be.
 void event_roles_mark_group(Leader *l, const char *unit);
+// Likewise of a job that has not ended, whose units are of these: who could see it is told that it is over.
+void event_roles_note_job(Leader *l, uint64_t number, EventObject *o);
 // Whether an author may see what is of these roles. False: the number is 0.
 bool event_roles_may_see(const Leader *l, const Argosy__Author *author, unsigned number);

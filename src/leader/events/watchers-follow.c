@@ -3,7 +3,8 @@
 // What a watcher is told, from its place on: events in the ring, or by the order of last changes, an object
 // at a time. Passed by is what it does not watch, what the log has told it before, and what its author may
 // not see: an author that may see units of some roles only gets these, hears of a unit that changes its role
-// that it comes or goes, and gets jobs as list-jobs would show them.
+// that it comes or goes, and gets jobs as list-jobs would show them; of one whose units he may not see any
+// more he hears that it is gone when it has ended.
 //
 // An answer has so many bytes; what was too much for it comes with the next one. Without memory there is
 // none.
@@ -18,6 +19,7 @@
 #include "array.h"
 #include "authorization.h"
 #include "event-stream.h"
+#include "job-state.h"
 #include "message.h"
 #include "registry.h"
 #include "response.h"
@@ -187,13 +189,31 @@ static const char *name_of(const EventObject *o) {
                        : "";
 }
 
-static int add_job(Leader *l, Watcher *w, uint64_t number, Argosy__EventMark mark, uint64_t seq) {
+static bool may_see(const Leader *l, const Watcher *w, unsigned role) {
+        return event_roles_may_see(l, w->pending->author, role);
+}
+
+// Whether the watcher may have been told that the job runs, and is told by this that it does not. Its author
+// may not see any more what he saw, when its units are gone or of other roles. Whose it was when it ended
+// under another leader is not known (role 0).
+static bool may_have_run_for(const Leader *l, const Watcher *w, uint64_t number, unsigned role) {
+        if (w->cursor.mode == EVENT_CURSOR_STATE)
+                return false;
+        if (w->cursor.scope == 0)
+                return true;
+        return !job_state_is_open(cluster_state_job_state(l->state, number)) &&
+               (role == 0 ? w->cursor.mode == EVENT_CURSOR_MISSED : may_see(l, w, role));
+}
+
+// `role`: EventObject.role.
+static int add_job(Leader *l, Watcher *w, uint64_t number, unsigned role, Argosy__EventMark mark,
+                   uint64_t seq) {
         EventDraft d;
         int r = w->cursor.scope == 0 ? event_draft_job(l, number, &d)
                                      : event_draft_job_for(l, w->pending->author, number, &d);
 
         // The author may not see it; or the log has forgotten it, and the watcher never knew it.
-        if (r == 0 && !d.present && (w->cursor.scope != 0 || w->cursor.mode == EVENT_CURSOR_STATE)) {
+        if (r == 0 && !d.present && !may_have_run_for(l, w, number, role)) {
                 event_draft_done(&d);
                 return 0;
         }
@@ -232,7 +252,7 @@ static int add_object(Leader *l, Watcher *w, EventObject *o) {
         else if (o->kind == ARGOSY__EVENT_KIND__EVENT_DRAIN)
                 r = event_draft_drain(l, CONTAINER_OF(o, Node, drain), &d);
         else if (o->kind == ARGOSY__EVENT_KIND__EVENT_JOB)
-                return add_job(l, w, CONTAINER_OF(o, JobObject, event)->number, mark, o->seq);
+                return add_job(l, w, CONTAINER_OF(o, JobObject, event)->number, o->role, mark, o->seq);
         else if (event_tables_have((Argosy__EventKind) o->kind))
                 r = event_draft_record(l, CONTAINER_OF(o, RecordObject, event), &d);
         else
@@ -254,10 +274,6 @@ static bool is_object_for(const Leader *l, const Watcher *w, const EventObject *
                        is_for(w, ARGOSY__EVENT_KIND__EVENT_CONTENT, name) ||
                        is_for(w, ARGOSY__EVENT_KIND__EVENT_STATE, name);
         return is_for(w, (Argosy__EventKind) o->kind, name);
-}
-
-static bool may_see(const Leader *l, const Watcher *w, unsigned role) {
-        return event_roles_may_see(l, w->pending->author, role);
 }
 
 // Whether the author may see the object; for one with some roles only each unit's file is looked at.
@@ -424,7 +440,8 @@ static int tell_some(Leader *l, Watcher *w, const EventEntry *e) {
                 return tell_rollout(l, w, e);
         case ARGOSY__EVENT_KIND__EVENT_JOB:
                 return parse_u64(e->name, UINT64_MAX, &number)
-                               ? add_job(l, w, number, ARGOSY__EVENT_MARK__EVENT_NEW, w->cursor.seq + 1)
+                               ? add_job(l, w, number, e->role, ARGOSY__EVENT_MARK__EVENT_NEW,
+                                         w->cursor.seq + 1)
                                : 0;
         default:
                 return copy_entry(w, e);

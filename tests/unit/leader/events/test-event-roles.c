@@ -2,6 +2,7 @@
 //
 // What is told to somebody who may see units of one role only.
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "event-asks.h"
@@ -165,6 +166,50 @@ static void jobs_are_told_as_they_would_be_listed_to_him(void **state) {
         asked_forget(&a);
 }
 
+static uint64_t start_lazily(const char *name, const char *content) {
+        rig_set_lazy(&g, true);
+        rig_change(&g, START, name, content);
+        return rig_last_job(&g);
+}
+
+static void destroy(const char *name) {
+        rig_change(&g, DESTROY, name, NULL);
+        rig_set_lazy(&g, false);
+        rig_pass_ms(&g, 3000);
+}
+
+// He may not see it while its unit is gone, and would not be told when there is one again.
+static void a_job_that_ends_when_its_unit_is_gone_is_gone_for_who_could_see_it(void **state) {
+        Asked a = {.author = &alice, .kind = ARGOSY__EVENT_KIND__EVENT_JOB};
+        const char *web = printed("%" PRIu64, start_lazily("web.service", WEB));
+        unsigned n = 0;
+
+        (void) start_lazily("db.service", DB);
+        assert_true(asked_pull(&g, &a));
+        assert_string_equal(event_field(asked_find(&a, a.kind, web), "state"), "running");
+        destroy("db.service");
+        destroy("web.service");
+        while (asked_pull(&g, &a))
+                for (size_t i = 0; i < a.n; i++, n++) {
+                        assert_string_equal(event_value(a.events[i], 0), web);
+                        assert_true(a.events[i]->gone);
+                }
+        assert_int_equal(n, 1);
+        asked_forget(&a);
+}
+
+static void so_it_is_when_another_leader_has_followed_that(void **state) {
+        Asked a = {.author = &alice, .kind = ARGOSY__EVENT_KIND__EVENT_JOB};
+        const char *web = printed("%" PRIu64, start_lazily("web.service", WEB));
+
+        assert_true(asked_pull(&g, &a));
+        destroy("web.service");
+        rig_elect_anew(&g);
+        assert_true(asked_pull(&g, &a));
+        assert_true(asked_find(&a, a.kind, web)->gone);
+        asked_forget(&a);
+}
+
 static void a_unit_that_comes_to_be_of_another_role_goes_for_him(void **state) {
         Asked a = {.author = &alice};
         const Argosy__Event *e;
@@ -293,6 +338,8 @@ RUN_TESTS(
         TEST(what_a_node_says_is_told_also_before_the_unit_is),
         TEST(he_is_told_that_they_went_while_he_was_away),
         TEST(jobs_are_told_as_they_would_be_listed_to_him),
+        TEST(a_job_that_ends_when_its_unit_is_gone_is_gone_for_who_could_see_it),
+        TEST(so_it_is_when_another_leader_has_followed_that),
         TEST(a_unit_that_comes_to_be_of_another_role_goes_for_him),
         TEST(and_also_behind_his_back),
         TEST(a_rollout_is_his_as_long_as_all_its_units_are),

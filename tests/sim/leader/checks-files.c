@@ -41,7 +41,8 @@ static bool may_have(uint32_t host, const uint8_t *file) {
 
                 if (is_there(&log_truth.units[i], host) && names_file(&log_truth.units[i], i, file))
                         return true;
-                if (v && v->ordered && has_file(&v->order.spec, file))
+                // until it has the files it does not go by the order
+                if (v && (v->ordered || list_is_linked(&v->awaits)) && has_file(&v->order.spec, file))
                         return true;
         }
         return false;

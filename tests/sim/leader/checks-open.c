@@ -56,7 +56,7 @@ static bool is_reached(unsigned i) {
 static bool is_done_with(const LogJob *j, uint64_t number, unsigned i) {
         const LogRollout *o = log_rollout_of(log_truth.rollouts, i);
 
-        if (o && o->began == j->entry)
+        if (o && o->began == j->begun)
                 return false;
         return log_was_touched_since(number, i) || (is_reached(i) && !o);
 }

@@ -293,7 +293,7 @@ static void begin_job(const Argosy__LogOp__JobPut *put) {
 
         assert_non_null(j);
         assert_true(number < LOG_JOBS_MAX);
-        j->entry = log_truth.n_entries;
+        j->entry = j->begun = log_truth.n_entries;
         j->own = put->job->own;
         j->host = put->job->host;
         j->uid = put->job->uid;
@@ -338,6 +338,8 @@ static void on_job(const Argosy__LogOp__JobPut *put, size_t first) {
         } else if (number <= log_truth.n_jobs && log_truth.jobs[number]) {
                 j = log_truth.jobs[number];
                 j->parted = true;
+                if (j->state == ARGOSY__JOB_STATE__JOB_HELD)
+                        j->begun = log_truth.n_entries;
                 j->resumed |= j->state != ARGOSY__JOB_STATE__JOB_RUNNING &&
                               j->state != ARGOSY__JOB_STATE__JOB_HELD;
                 if (put->job->state != ARGOSY__JOB_STATE__JOB_UNKNOWN)

@@ -38,7 +38,8 @@ typedef struct LogJob {
         uint8_t id[LOG_ID_SIZE];
         bool has_id, parted; // parted: more entries than one
         Argosy__OwnCause own;
-        uint64_t entry; // in which it began, by LogTruth.n_entries
+        uint64_t entry; // in which it came, by LogTruth.n_entries
+        uint64_t begun; // likewise, in which it began; one that is held has not
         char user[24], verb[24];
         char rollout[48]; // that it has begun; "": none
         uint32_t host, uid;

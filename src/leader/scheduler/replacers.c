@@ -14,11 +14,13 @@
 //
 // What waits stands in Leader.replacing, and goes to .replacing_due when something of such a group was seen
 // or changed: ordering.c looks at some of these in each turn. Cost: those who wait, and for each the units
-// of its node up to the first that it waits for.
+// of its node.
 //
 // A unit that runs when it begins to replace others goes on running beside them, and an instance is started
 // beside others of its own group: as long as it is down it takes up what they would need to leave.
 #include "replacers.h"
+
+#include <string.h>
 
 #include "disruption-budget.h"
 #include "registry.h"
@@ -37,8 +39,14 @@ static bool leaves_by_budget(const Leader *l, const Unit *u) {
         return e && disruption_budget_max(l, u->budget, e) != SIZE_MAX;
 }
 
+// Of several the first by name: in which order they came to the node no other leader knows.
+static void take_first(const Unit **first, const Unit *u) {
+        if (!*first || strcmp(u->name, (*first)->name) < 0)
+                *first = u;
+}
+
 const Unit *replacer_waits_for(const Leader *l, const Unit *u) {
-        const Unit *leaves = NULL;
+        const Unit *leaves = NULL, *held = NULL;
 
         if (!u->node || !scheduler_replaces(l, u->name))
                 return NULL;
@@ -48,21 +56,21 @@ const Unit *replacer_waits_for(const Leader *l, const Unit *u) {
                 if (!leaves_by_budget(l, other) || other->budget == u->budget ||
                     !scheduler_replaces_unit(l, u->name, other->name))
                         continue;
-                if (other->life == LIFE_HELD)
-                        return other;
-                leaves = leaves ?: other;
+                take_first(other->life == LIFE_HELD ? &held : &leaves, other);
         }
-        return leaves;
+        return held ?: leaves;
 }
 
 const Unit *replacer_on(const Leader *l, const Unit *u, const Node *n) {
+        const Unit *first = NULL;
+
         list_foreach (i, &n->placed) {
                 const Unit *other = CONTAINER_OF(i, Unit, placed);
 
                 if (scheduler_replaces_unit(l, other->name, u->name))
-                        return other;
+                        take_first(&first, other);
         }
-        return NULL;
+        return first;
 }
 
 const Unit *replacer_of(const Leader *l, const Unit *u) {

@@ -151,6 +151,18 @@ static void when_it_does_not_replace_them_any_more_it_begins_and_they_stay(void 
         assert_int_equal(count_old(), 3);
 }
 
+// In which order they came the next leader does not know.
+static void of_several_the_first_by_name_is_named(void **state) {
+        static const char words[] = "it is to leave its node, where more.service replaces it, and waits: "
+                                    "1 of its group are down already, MaxUnavailable=1";
+
+        (void) replace_three();
+        (void) start("more.service", NEW);
+        assert_string_equal(why("old@3.service"), words);
+        rig_elect_anew(&g);
+        assert_string_equal(why("old@3.service"), words);
+}
+
 static void two_replacers_share_the_budget_of_a_group(void **state) {
         start_old_on(2, 1, 2, SERVICE "[X-Argosy]\nMaxUnavailable=1\n");
         start_old_on(3, 3, 4, SERVICE "[X-Argosy]\nMaxUnavailable=1\n");
@@ -296,6 +308,7 @@ RUN_TESTS(
         TEST(the_replacer_begins_when_the_last_one_is_destroyed),
         TEST(when_the_replacer_is_destroyed_the_others_stay),
         TEST(when_it_does_not_replace_them_any_more_it_begins_and_they_stay),
+        TEST(of_several_the_first_by_name_is_named),
         TEST(two_replacers_share_the_budget_of_a_group),
         TEST(who_is_started_again_does_not_leave_for_it),
         TEST(who_waits_for_the_start_waits_as_long_as_somebody_is_on_the_way),

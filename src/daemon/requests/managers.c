@@ -4,8 +4,10 @@
 // were attached at run time, whose names a small file keeps, synced before the request is answered. At the
 // start what cannot be attached is logged and the others go on; at a request the answer says what is wrong.
 //
-// Detaching takes until the units there have gone. The request waits for that; it goes on if the client
-// disconnects. What the configuration names again meanwhile is attached when that is over.
+// Detaching takes until the units there have gone. The file is without it before that begins, or nothing
+// does: after a start in between the agent goes on with what nobody names any more. The request waits for
+// the end; it goes on if the client disconnects. What the configuration names again meanwhile is attached
+// when that is over.
 
 #include "managers.h"
 
@@ -29,11 +31,9 @@ enum { MANAGERS_FILE_MAX = MANAGERS_PER_HOST * (MANAGER_NAME_MAX + 1) };
 typedef void (*Done)(const Argosy__Response *response, void *userdata);
 
 typedef struct Detaching { // userdata of agent_manager_detach(), until it is done
-        Daemon *daemon;
         Done done; // NULL: nobody listens any more
         void *userdata;
         ListNode link; // in Daemon.detaching
-        char manager[];
 } Detaching;
 
 static void respond(Done done, void *userdata, int error, const char *format, ...) _printf_(4, 5);
@@ -167,19 +167,38 @@ static void attach(Daemon *d, const Argosy__Request__ManagerAttach *q, Done done
 
 static void on_detached(int error, void *userdata) {
         Detaching *t = userdata;
-        int r = error < 0 ? error : keep(t->daemon, t->manager, false);
 
         list_unlink(&t->link);
         if (t->done)
-                respond(t->done, t->userdata, r, "%s",
+                respond(t->done, t->userdata, error, "%s",
                         error == -ECANCELED ? "somebody else has asked for the same"
-                        : r < 0             ? strerror(-r)
+                        : error < 0         ? strerror(-error)
                                             : "");
         free(t);
 }
 
+// What was kept is kept on where the agent does not let it go.
+static int let_go(Daemon *d, const Argosy__Request__ManagerDetach *q, bool was_kept, Done done,
+                  void *userdata) {
+        Detaching *t = calloc(1, sizeof(*t));
+        int r;
+
+        if (!t)
+                return -ENOMEM;
+        *t = (Detaching){.done = done, .userdata = userdata};
+        list_append(&d->detaching, &t->link);
+        r = agent_manager_detach(d->agent, q->manager, q->force, on_detached, t);
+        if (r >= 0)
+                return 0;
+        list_unlink(&t->link);
+        free(t);
+        if (r != -ENOENT && was_kept)
+                (void) keep(d, q->manager, true);
+        return r;
+}
+
 static void detach(Daemon *d, const Argosy__Request__ManagerDetach *q, Done done, void *userdata) {
-        Detaching *t = NULL;
+        bool was_kept = is_kept(d, q->manager);
         int r;
 
         if (is_configured(d, q->manager)) {
@@ -189,25 +208,23 @@ static void detach(Daemon *d, const Argosy__Request__ManagerDetach *q, Done done
                         q->manager);
                 return;
         }
-        t = calloc(1, sizeof(*t) + strlen(q->manager) + 1);
-        if (!t) {
-                respond(done, userdata, -ENOMEM, "out of memory");
+        r = was_kept ? keep(d, q->manager, false) : 0;
+        if (r < 0) {
+                respond(done, userdata, r, "cannot write %s/managers: %s", d->paths->state_dir,
+                        strerror(-r));
                 return;
         }
-        *t = (Detaching){.daemon = d, .done = done, .userdata = userdata};
-        strcpy(t->manager, q->manager);
-        list_append(&d->detaching, &t->link);
-        r = agent_manager_detach(d->agent, q->manager, q->force, on_detached, t);
-        if (r >= 0)
-                return;
-        list_unlink(&t->link);
-        free(t);
-        respond(done, userdata, r,
-                r == -ENOENT ? "%s is not attached"
-                : r == -EINVAL
-                        ? "%s is what argosyd itself is there for"
-                        : "that %s is let go by force cannot be kept: there is no room in /run/argosy",
-                q->manager);
+        r = let_go(d, q, was_kept, done, userdata);
+        if (r == -ENOENT && was_kept) // it could not be attached
+                respond(done, userdata, 0, "%s", "");
+        else if (r < 0)
+                respond(done, userdata, r,
+                        r == -ENOENT   ? "%s is not attached"
+                        : r == -EINVAL ? "%s is what argosyd itself is there for"
+                        : r == -ENOMEM ? "%s is not detached: out of memory"
+                                       : "that %s is let go by force cannot be kept: there is no room in "
+                                         "/run/argosy",
+                        q->manager);
 }
 
 static void fill_row(const Daemon *d, const AgentManagerInfo *m, Argosy__Response__ManagerRow *row) {

@@ -128,26 +128,41 @@ static bool is_of_before(const Argosy__PeersFile *copy, const Argosy__PeersFile 
         return copy->raft_id < file->raft_id || copy->generation < file->generation;
 }
 
+// What a voter does that has no log which it can go on with; %s: its state directory. Without the only voter
+// nobody can remove a host.
+#define BEGIN_ANEW \
+        "move %s away, which begins a new cluster, and have the other hosts join that " \
+        "('argosyctl cluster join')"
+
+static bool is_only_voter(const Argosy__PeersFile *peers) {
+        return peers->n_voters == 1 && peers->voters[0]->host == peers->host;
+}
+
+static char *way_out(const char *dir, const Argosy__PeersFile *peers) {
+        return str_printf(is_only_voter(peers) ? BEGIN_ANEW
+                                               : "remove this host from the cluster on another one, move %s "
+                                                 "away, and join again",
+                          dir);
+}
+
 // The copy beside the log counts more than the file, which may be a backup's.
 static int prefer_copy(const char *dir, const char *log_dir, Argosy__PeersFile **peers, char **ret_why) {
         Argosy__PeersFile *copy = NULL, *file = *peers;
-        int r = load_peers(log_dir, &copy);
+        _cleanup_free_ char *way = way_out(dir, file);
+        int r = way ? load_peers(log_dir, &copy) : -ENOMEM;
 
-        if (r == -ENOENT)
-                return 0;
+        if (r == -ENOENT || !way)
+                return r == -ENOENT ? 0 : r;
         if (r < 0)
                 *ret_why =
                         str_printf("%s/peers cannot be read (%s). If %s/peers is no backup's, remove it and "
-                                   "start argosyd again; else remove this host from the cluster on another "
-                                   "one, move %s away, and join again.",
-                                   log_dir, r == -EBADMSG ? "it is damaged" : strerror(-r), dir, dir);
+                                   "start argosyd again; else %s.",
+                                   log_dir, r == -EBADMSG ? "it is damaged" : strerror(-r), dir, way);
         else if (!are_of_one_host(copy, file) || is_of_before(copy, file)) {
                 *ret_why = str_printf(
-                        "The log in %s is %s, by %s/peers. Restore both from one backup, or "
-                        "remove this host from the cluster on another one, move %s away, and "
-                        "join again.",
-                        log_dir, are_of_one_host(copy, file) ? "older than this host is" : "another host's",
-                        dir, dir);
+                        "The log in %s is %s, by %s/peers. Restore both from one backup, or %s.", log_dir,
+                        are_of_one_host(copy, file) ? "older than this host is" : "another host's", dir,
+                        way);
                 r = -EBADMSG;
         } else if (copy->raft_id != file->raft_id)
                 log_notice("%s/peers is older than the log beside it: this host votes (raft id %u).", dir,
@@ -239,13 +254,11 @@ bool state_dir_may_begin_log(const Argosy__PeersFile *peers) {
                peers->feature_level == 0; // which comes from the log's first entry
 }
 
-// Without the only voter nobody can remove a host.
 char *state_dir_lost_log(const char *dir, const char *log_dir, const char *host_name,
                          const Argosy__PeersFile *peers) {
-        if (peers->n_voters == 1)
+        if (is_only_voter(peers))
                 return str_printf("The log under %s is missing, and no other host has one: this host is the "
-                                  "only voter. Restore it, or move %s away, which begins a new cluster, and "
-                                  "have the other hosts join that ('argosyctl cluster join').",
+                                  "only voter. Restore it, or " BEGIN_ANEW ".",
                                   log_dir, dir);
         return str_printf("The log under %s is missing although this host is a voter. Restore it, or "
                           "remove this host from the cluster on another one ('argosyctl cluster remove "

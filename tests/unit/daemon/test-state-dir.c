@@ -94,6 +94,9 @@ static void the_only_voter_without_its_log_is_not_sent_to_others(void **state) {
         peers.n_voters = 1;
         _cleanup_free_ char *alone = state_dir_lost_log("/dir", "/dir/log", "n1", &peers);
         assert_null(strstr(alone, "cluster remove"));
+        a.host = 2; // the only one is another host
+        _cleanup_free_ char *not_yet = state_dir_lost_log("/dir", "/dir/log", "n1", &peers);
+        assert_non_null(strstr(not_yet, "argosyctl cluster remove n1"));
         assert_non_null(strstr(alone, "The log under /dir/log is missing"));
 }
 
@@ -235,6 +238,31 @@ static void a_log_of_another_time_or_host_is_refused(void **state) {
         assert_int_equal(load(*state, &host), -EBADMSG);
 }
 
+static bool says_to_ask_another_host(const char *dir) {
+        _cleanup_free_ char *why = NULL;
+        Argosy__PeersFile *peers = NULL;
+        Identity identity = {};
+
+        assert_int_equal(state_dir_load(dir, &identity, &peers, &why), -EBADMSG);
+        identity_done(&identity);
+        argosy__peers_file__free_unpacked(peers, NULL);
+        return strstr(why, "on another one");
+}
+
+static void the_only_voter_with_a_damaged_copy_is_not_sent_to_others(void **state) {
+        _cleanup_free_ char *copy = in(*state, "log/peers");
+
+        create(*state);
+        make_log(*state);
+        save(*state, 4, 2);
+        assert_int_equal(file_replace(AT_FDCWD, copy, "x", 1, 0600, 0), 0);
+        assert_true(says_to_ask_another_host(*state));
+        assert_int_equal(unlink(copy), 0);
+        save(*state, 4, 1);
+        assert_int_equal(file_replace(AT_FDCWD, copy, "x", 1, 0600, 0), 0);
+        assert_false(says_to_ask_another_host(*state));
+}
+
 // Ends a child at its n-th system call that changes the directory, by a limit that the child sets itself:
 // every step of settling is a rename or an unlink, so stopping after each of them in turn visits every
 // moment at which power can fail.
@@ -301,6 +329,7 @@ RUN_TESTS(
         IN_DIR(a_peers_file_from_a_backup_counts_less_than_the_log),
         IN_DIR(who_votes_no_more_has_nothing_that_says_so),
         IN_DIR(a_log_of_another_time_or_host_is_refused),
+        IN_DIR(the_only_voter_with_a_damaged_copy_is_not_sent_to_others),
         IN_DIR(a_replacement_takes_effect_only_when_settled),
         IN_DIR(settling_survives_an_end_at_any_step)
 )

@@ -153,6 +153,7 @@ static void save(const char *dir, uint32_t raft_id, size_t n_voters) {
 
         assert_int_equal(state_dir_load(dir, &identity, &peers, &why), 0);
         next = *peers;
+        voter.host = next.host;
         next.raft_id = raft_id;
         next.voters = voters;
         next.n_voters = n_voters;

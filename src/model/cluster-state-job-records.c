@@ -248,8 +248,8 @@ static Argosy__JobState state_of(const ClusterState *s, const Argosy__LogOp__Job
                        : state;
 }
 
-// The first part says who, why and what for; all say what they have changed, and when, and whether it goes
-// on.
+// The first part says who, why and what for, that with which the job begins says when; all say what they
+// have changed, and whether it goes on.
 static Argosy__JobRecord record_of(const ClusterState *s, const Argosy__LogOp__JobPut *put,
                                    const JobEntry *so_far, uint64_t revision_before, uint64_t at_us,
                                    char *failure) {
@@ -280,7 +280,10 @@ static Argosy__JobRecord record_of(const ClusterState *s, const Argosy__LogOp__J
                 record.state > ARGOSY__JOB_STATE__JOB_RUNNING && record.state != ARGOSY__JOB_STATE__JOB_HELD
                         ? at_us
                         : 0;
-        record.at_us = at_us;
+        if (!so_far || is_held_back(so_far)) {
+                record.at_us = at_us;
+                record.begun_counted_us = s->counted_us;
+        }
         record.counted_us = s->counted_us;
         record.revision = s->revision;
         record.units = NULL;

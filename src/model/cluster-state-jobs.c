@@ -128,12 +128,12 @@ int cluster_state_read_job(const ClusterState *s, uint64_t number, Argosy__JobRe
         return cluster_state_read_job_from(s, number, 0, ret);
 }
 
-// As they are told, and not as they were written. Nothing of a job happened behind its last entry, but for
-// its end.
+// As they are told, and not as they were written. Nobody asked for a job after it began, nor did the cluster
+// move a unit after what it records of that.
 static void correct_dates(const ClusterState *s, Argosy__JobRecord *record) {
-        record->at_us = state_correct_date(s, record->counted_us, record->at_us);
+        record->at_us = state_correct_date(s, record->begun_counted_us, record->at_us);
         record->ended_us = state_correct_date(s, record->counted_us, record->ended_us);
-        if (record->at_us == 0) // of a part that says how it ended
+        if (record->at_us == 0) // of a later part
                 return;
         if (record->ended_us > 0)
                 record->at_us = MIN_OF(record->at_us, record->ended_us);
@@ -297,7 +297,7 @@ JobEntry *state_job_entry_new(const JobEntry *so_far, const Argosy__JobRecord *r
         *job = so_far ? *so_far
                       : (JobEntry){.revision_before = record->revision_before,
                                    .moves = request_verb_only_moves(record->verb)};
-        job->at_us = record->at_us ?: job->at_us; // a record of the job's end has no time
+        job->at_us = record->at_us ?: job->at_us; // a later part has no time
         job->counted_us = record->counted_us ?: job->counted_us;
         job->revision = record->revision ?: job->revision;
         job->state = record->state ? (uint32_t) record->state : job->state;

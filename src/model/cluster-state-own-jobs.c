@@ -239,7 +239,7 @@ int state_drop_own_job(ClusterState *s) {
         left.revision_before = so_far->revision_before;
         left.revision = so_far->revision;
         left.at_us = so_far->at_us;
-        left.counted_us = so_far->counted_us;
+        left.counted_us = left.begun_counted_us = so_far->counted_us;
         left.state = ARGOSY__JOB_STATE__JOB_DONE;
         left.own = (Argosy__OwnCause) so_far->own;
         left.dropped = true;
@@ -291,7 +291,7 @@ static Argosy__JobRecord record_of(const ClusterState *s, const Argosy__JobRecor
         record.n_moves = put->n_moves;
         record.state = ARGOSY__JOB_STATE__JOB_DONE;
         record.at_us = record.ended_us = at_us;
-        record.counted_us = s->counted_us;
+        record.counted_us = record.begun_counted_us = s->counted_us;
         return record;
 }
 

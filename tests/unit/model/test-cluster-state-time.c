@@ -61,6 +61,13 @@ static uint64_t put_job(ClusterState *s, Argosy__JobState state) {
         return cluster_state_last_job(s);
 }
 
+static void go_on(ClusterState *s, uint64_t number) {
+        Batch b = {};
+
+        batch_job(&b, (JobPut){.number = number})->state = RUNNING;
+        commit(s, &b);
+}
+
 static void end_job(ClusterState *s, uint64_t number) {
         Batch b = {};
         Argosy__JobRecord end = JOB_RECORD_OF(.number = number, .state = DONE, .ended_us = now_us),
@@ -236,6 +243,25 @@ static void setting_the_time_brings_back_what_lies_ahead(void **state) {
         assert_int_equal(cluster_state_time_us(g.s), now_us);
 }
 
+static void a_job_is_dated_by_when_it_began_however_many_entries_it_has(void **state) {
+        uint64_t job = put_job(g.s, RUNNING);
+
+        pass(USEC_PER_SEC);
+        go_on(g.s, job);
+        pass(USEC_PER_SEC);
+        go_on(g.s, job);
+        assert_int_equal(read_job(g.s, job).at_us, START);
+        set_time(g.s, START - DAY); // it lies ahead then
+        pass(USEC_PER_SEC);
+        go_on(g.s, job);
+        assert_int_equal(read_job(g.s, job).at_us, START - DAY);
+        pass_through_image(g.s);
+        assert_int_equal(read_job(g.s, job).at_us, START - DAY);
+        end_job(g.s, job);
+        assert_int_equal(read_job(g.s, job).at_us, START - DAY);
+        assert_int_equal(read_job(g.s, job).ended_us, now_us);
+}
+
 // The time is set again and again: what was dated by each of them is told by those behind it.
 static void the_time_can_be_set_more_than_once(void **state) {
         now_us = START + 40 * DAY;
@@ -265,5 +291,6 @@ RUN_TESTS(
         TIME(a_month_without_power_deletes_nothing),
         TIME(what_leaders_have_counted_deletes),
         TIME(setting_the_time_brings_back_what_lies_ahead),
+        TIME(a_job_is_dated_by_when_it_began_however_many_entries_it_has),
         TIME(the_time_can_be_set_more_than_once)
 )

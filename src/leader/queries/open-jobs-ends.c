@@ -52,6 +52,7 @@ static bool is_partial(const Leader *l, const OpenJob *job) {
 
 // Its client may come again and go on with it, here or at a leader that is not there any more. With what was
 // held the leader does that itself: while the log has no room it is no pending request between two tries.
+// Once the rest of that was refused, nobody may go on with it, least of all the next leader.
 static bool waits_for_rest(const Leader *l, const OpenJob *job) {
         if (!is_partial(l, job) || job->n_cancelled_by > 0)
                 return false;
@@ -63,6 +64,8 @@ static bool waits_for_rest(const Leader *l, const OpenJob *job) {
                 if ((t->job == job->number || t->job_flying == job->number) && list_is_linked(&t->queue))
                         return true;
         }
+        if (held_job_rest_refused(l, job->number))
+                return false;
         return leader_now(l) < l->jobs_resume_us;
 }
 
@@ -196,11 +199,12 @@ static void into_ended(Leader *l, OpenJob *job) {
 // taken back.
 static void judge_end(const Leader *l, OpenJob *job) {
         bool called_off = job->n_cancelled_by > 0;
+        const char *refusal = held_job_rest_refused(l, job->number);
 
         if (!called_off && is_partial(l, job))
-                say(job, ARGOSY__JOB_STATE__JOB_FAILED, "%s",
-                    "only a part of it was carried out: the rest was refused, or nobody has asked for it "
-                    "again");
+                say(job, ARGOSY__JOB_STATE__JOB_FAILED, "only a part of it was carried out: %s",
+                    refusal && *refusal ? refusal
+                                        : "the rest was refused, or nobody has asked for it again");
         else if (!called_off && job->cut && !*job->rollout && !job_end_is_effect(job->verb))
                 say(job, ARGOSY__JOB_STATE__JOB_FAILED, "%s",
                     "it changed more units than its record can name: how the others ended is not known");

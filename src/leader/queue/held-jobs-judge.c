@@ -84,9 +84,10 @@ static void on_response(const Argosy__Response *r, void *userdata) {
         held_job_goes_no_more(h);
         if (is_to_be_tried_again(r))
                 held_job_make_due(l, h);
-        else if (held_job_has_begun(l, h))
-                return; // it ends with what was begun
-        else if (r->status != 0)
+        else if (held_job_has_begun(l, h)) { // it ends with what was begun
+                held_job_say(h, r->message);
+                leader_mark(l);
+        } else if (r->status != 0)
                 held_job_end(l, h, ARGOSY__JOB_STATE__JOB_CANCELLED, r->message);
         else
                 end_without_effect(l, h, r);

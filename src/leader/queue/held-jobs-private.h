@@ -59,6 +59,8 @@ void held_job_stop_awaiting(Leader *l, HeldJob *h);
 void held_job_forget_request(HeldJob *h);
 // Its pending request is about to end.
 void held_job_goes_no_more(HeldJob *h);
+// Why it ends. A refusal says what it is about in the words of who has asked, which may be long.
+void held_job_say(HeldJob *h, const char *why);
 // It is over without having begun, which is to be written.
 void held_job_end(Leader *l, HeldJob *h, Argosy__JobState state, const char *why);
 

@@ -294,16 +294,19 @@ void held_jobs_on_applied(Leader *l) {
 
 // ------------------------------------------------------------------------------------------------ over
 
-// A refusal says what it is about in the words of who has asked, which may be long.
-void held_job_end(Leader *l, HeldJob *h, Argosy__JobState state, const char *why) {
+void held_job_say(HeldJob *h, const char *why) {
         char text[JOB_END_MESSAGE_MAX];
 
+        str_fit(text, sizeof(text), "%s", why);
+        (void) oom_check(field_set(&h->end.end_message, text));
+}
+
+void held_job_end(Leader *l, HeldJob *h, Argosy__JobState state, const char *why) {
         held_job_leave(h);
         held_job_stop_awaiting(l, h);
         h->end.state = state;
         h->end.ended_us = leader_wall(l);
-        str_fit(text, sizeof(text), "%s", why);
-        (void) oom_check(field_set(&h->end.end_message, text));
+        held_job_say(h, why);
         list_append(&l->held_over, &h->queue);
         leader_mark(l);
 }
@@ -340,6 +343,12 @@ bool held_job_goes_on(const Leader *l, uint64_t number) {
         const HeldJob *h = find(l, number);
 
         return h && (h->pending || h->due.place > 0);
+}
+
+const char *held_job_rest_refused(const Leader *l, uint64_t number) {
+        const HeldJob *h = find(l, number);
+
+        return h && h->begun && !held_job_goes_on(l, number) ? h->end.end_message : NULL;
 }
 
 bool held_job_wait(Leader *l, uint64_t number, PendingRequest *t) {

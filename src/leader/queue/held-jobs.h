@@ -66,6 +66,9 @@ int held_job_claim(const Leader *l, BatchBuilder *b, uint64_t number);
 // Whether the leader goes on by itself with a job that was held, and of which the log may have a chunk, now
 // or when it is judged next. False: it was refused, or has ended.
 bool held_job_goes_on(const Leader *l, uint64_t number);
+// The log has a chunk of it and gets no more, as the rest was refused: why. Its end is written by
+// open-jobs-ends.c. NULL: that is not so.
+const char *held_job_rest_refused(const Leader *l, uint64_t number);
 // The pending request is answered when the job ends. False: it is not held, or has begun.
 bool held_job_wait(Leader *l, uint64_t number, PendingRequest *t);
 // What holds it, for people; "": nothing, or nobody knows.

@@ -194,6 +194,30 @@ static void whoever_opens_the_node_calls_the_removal_off(void **state) {
         assert_true(is_member(2));
 }
 
+// The log keeps its request, with which another leader would begin anew.
+static void a_held_removal_that_was_called_off_is_over_for_the_next_leader_too(void **state) {
+        Argosy__Request__ClusterRemove m = MESSAGE_OF(request__cluster_remove, .host = (char *) "n2");
+        uint64_t id[2] = {++g.id, 88}, job;
+
+        start_three();
+        rig_host(&g, 2)->deaf = true;
+        Argosy__Request__Job held = JOB_OF(
+                .id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)}, .hold = true);
+        (void) rig_ask_and_settle(&g, A_REQUEST(CLUSTER_REMOVE, cluster_remove, &m, .job = &held));
+        job = rig_last_job(&g);
+        Argosy__Request__JobRelease release =
+                MESSAGE_OF(request__job_release, .numbers = &job, .n_numbers = 1);
+        (void) rig_ask_and_settle(&g, A_REQUEST(JOB_RELEASE, job_release, &release));
+        (void) rig_set_host_mode(&g, 2, ARGOSY__NODE_MODE__MODE_OPEN, 0);
+        rig_pass_ms(&g, 1500);
+        assert_string_equal(rig_show_job(&g, job)->state, "failed");
+        assert_non_null(strstr(rig_show_job(&g, job)->message, "n2 has a node that is open"));
+        rig_host(&g, 2)->deaf = false;
+        rig_elect_anew(&g);
+        rig_pass_ms(&g, 3000);
+        assert_true(is_member(2));
+}
+
 static void what_no_other_node_takes_is_stopped_and_waits(void **state) {
         start_three();
         (void) rig_change_with_and_settle(&g, START, "here.service", SERVICE "[X-Argosy]\nHost=n2\n", true,
@@ -340,6 +364,8 @@ RUN_TESTS(
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(whoever_opens_the_node_calls_the_removal_off, setup,
                                         teardown),
+        cmocka_unit_test_setup_teardown(a_held_removal_that_was_called_off_is_over_for_the_next_leader_too,
+                                        setup, teardown),
         cmocka_unit_test_setup_teardown(what_no_other_node_takes_is_stopped_and_waits, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(a_host_that_leaves_keeps_the_budgets, setup, teardown),

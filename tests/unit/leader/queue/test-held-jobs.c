@@ -639,7 +639,6 @@ static void what_is_released_outlasts_full_disks(void **state) {
 
 // Nobody waits for ever for what no entry can hold.
 static void what_can_never_be_written_ends_in_part(void **state) {
-        rig_pass_ms(&g, 62 * 1000);
         ask_for_many(true);
         uint64_t job = rig_last_job(&g);
         g.slow = true;

@@ -190,7 +190,7 @@ static void assert_counts(const Rig *g) {
                 }
                 list_foreach (i, &n->units_on_node) {
                         const UnitOnNode *s = CONTAINER_OF(i, UnitOnNode, by_node);
-                        bool reported = unit_on_node_is_reported(s);
+                        bool known = unit_on_node_is_known(s);
 
                         if (!unit_on_node_is_consistent(s))
                                 fail_msg("%s is in state %d on %s, and what follows from that is not",
@@ -198,10 +198,10 @@ static void assert_counts(const Rig *g) {
                         if (host_is_lost(n->host))
                                 continue;
                         if (s->unit->life == LIFE_GLOBAL)
-                                leaving += reported && (unit_on_node_is_to_go(s) ||
-                                                        n->mode == ARGOSY__NODE_MODE__MODE_MAINTENANCE);
+                                leaving += known && (unit_on_node_is_to_go(s) ||
+                                                     n->mode == ARGOSY__NODE_MODE__MODE_MAINTENANCE);
                         else
-                                leaving += reported && s->unit->node != n;
+                                leaving += known && s->unit->node != n;
                 }
                 assert_int_equal(n->n_to_leave, to_leave);
                 assert_int_equal(n->n_stuck, stuck);

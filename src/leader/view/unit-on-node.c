@@ -6,7 +6,7 @@
 // and nowhere else:
 //
 //      its content     counted for its host as long as it is to have the unit
-//      n_leaving       of its node: what is to end there, and by its host's word has not
+//      n_leaving       of its node: what is to end there, and may be there by its host's word or an order
 //
 // What a report says is kept as it is, and what is asked of it (is it up, has it ended) follows from that,
 // the record and the host.
@@ -55,9 +55,10 @@ bool unit_on_node_is_known(const UnitOnNode *s) {
         return unit_on_node_life_is_known(s->life);
 }
 
-// It is to end on its node, as far as that is seen.
+// It is to end on its node, or to be let go of there: also if the host was told to have it and has not said
+// yet that it has.
 static bool is_leaving(const UnitOnNode *s) {
-        if (!unit_on_node_is_reported(s) || host_is_lost(s->node->host))
+        if (!unit_on_node_is_known(s) || host_is_lost(s->node->host))
                 return false;
         if (s->unit->life == LIFE_GLOBAL)
                 return unit_on_node_is_to_go(s) || s->node->mode == ARGOSY__NODE_MODE__MODE_MAINTENANCE;

@@ -156,6 +156,27 @@ static void a_unit_ends_before_its_host_is_removed(void **state) {
         assert_false(b_began_elsewhere);
 }
 
+// It has not said yet that it has the unit.
+static void what_a_host_was_told_to_start_has_ended_before_it_is_removed(void **state) {
+        rig_change(&g, START, "a.service", SERVICE);
+        rig_host(&g, 2)->deaf = true;
+        (void) rig_change_with(&g, START, "b.service", SERVICE, false, NULL);
+        rig_turns(&g, 20);
+        assert_int_equal(rig_record(&g, "b.service")->node, 2);
+        RigAnswer *a = cluster_remove("n2");
+        rig_turns(&g, 20);
+        assert_false(a->final);
+        assert_true(is_member(2));
+        assert_int_not_equal(rig_record(&g, "b.service")->node, 2);
+        assert_int_equal(rig_count_running(&g, "b.service"), 0);
+        rig_host(&g, 2)->deaf = false;
+        rig_pass_ms(&g, RIG_BEAT_MS);
+        assert_true(a->final);
+        assert_int_equal(rig_last(a)->status, 0);
+        assert_false(is_member(2));
+        assert_int_equal(rig_count_running(&g, "b.service"), 1);
+}
+
 // It had no vote when it began to leave, and is the only one that votes when its units have left.
 static void a_removal_that_is_refused_for_its_vote_says_what_was_changed(void **state) {
         start_three();
@@ -354,6 +375,8 @@ RUN_TESTS(
         cmocka_unit_test_setup_teardown(whoever_loses_the_right_before_it_has_begun_removes_no_host, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(a_unit_ends_before_its_host_is_removed, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_a_host_was_told_to_start_has_ended_before_it_is_removed, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(no_right_is_given_at_a_host_that_goes_by_the_same_entry,
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(nothing_is_placed_on_a_host_that_goes_by_the_same_entry,

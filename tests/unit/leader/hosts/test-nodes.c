@@ -159,6 +159,23 @@ static void a_unit_ends_on_the_old_node_before_it_begins_on_the_new_one(void **s
         assert_int_equal(rig_count_running(&g, "web.service"), 1);
 }
 
+// Its host has not said yet that it has the unit.
+static void a_drain_waits_for_what_its_node_was_told_to_start(void **state) {
+        rig_host(&g, 1)->deaf = true;
+        (void) rig_change_with(&g, START, "web.service", SERVICE, false, NULL);
+        rig_turns(&g, 20);
+        assert_int_equal(rig_record(&g, "web.service")->node, 1);
+        rig_set_mode(&g, "n1", DRAINING, 0, "new disks");
+        RigAnswer *a = wait_for_drain("n1");
+        assert_false(a->final);
+        assert_int_equal(rig_last(a)->progress->remaining, 1);
+        assert_int_not_equal(rig_record(&g, "web.service")->node, 1);
+        rig_host(&g, 1)->deaf = false;
+        rig_settle(&g);
+        assert_true(a->final);
+        assert_int_equal(rig_count_running(&g, "web.service"), 1);
+}
+
 static void a_welcome_begins_nothing_that_has_not_ended_elsewhere(void **state) {
         rig_change(&g, START, "web.service", SERVICE);
         rig_host(&g, 1)->deaf = true;
@@ -509,6 +526,7 @@ RUN_TESTS(
         RIG_TEST(a_reason_that_is_no_text_is_refused),
         RIG_TEST(a_drained_nodes_units_run_elsewhere_and_it_stays_closed),
         RIG_TEST(a_unit_ends_on_the_old_node_before_it_begins_on_the_new_one),
+        RIG_TEST(a_drain_waits_for_what_its_node_was_told_to_start),
         RIG_TEST(a_welcome_begins_nothing_that_has_not_ended_elsewhere),
         RIG_TEST(nobody_waits_for_the_end_of_a_unit_on_a_host_that_dies),
         RIG_TEST(a_unit_that_nobody_else_takes_stays_and_is_named),

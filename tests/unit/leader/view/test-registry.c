@@ -297,6 +297,20 @@ static void who_is_to_let_go_needs_no_content(void **state) {
         assert_int_equal(tables_node(&t, 2)->n_leaving, 0);
 }
 
+// Whoever waits for the node to be empty waits for the host's word.
+static void what_a_host_was_told_to_have_leaves_before_it_says_that_it_has_it(void **state) {
+        UnitOnNode *s = wait_node("a.service", 2);
+        const Node *n = tables_node(&t, 2);
+
+        assert_int_equal(n->n_leaving, 0); // nothing has gone out
+        unit_on_node_event(s, ON_NODE_ORDERED_TO_HAVE);
+        assert_int_equal(n->n_leaving, 1); // no record wants it there
+        unit_on_node_event(s, ON_NODE_ORDERED_TO_GO);
+        assert_int_equal(n->n_leaving, 1);
+        unit_on_node_free(t.leader, s);
+        assert_int_equal(n->n_leaving, 0);
+}
+
 static void a_global_unit_that_is_told_to_go_leaves(void **state) {
         const Node *n = tables_node(&t, 2);
 
@@ -449,6 +463,7 @@ RUN_TESTS(
         TEST(one_site_for_each_unit_and_node),
         TEST(content_is_new_to_a_host_once),
         TEST(who_is_to_let_go_needs_no_content),
+        TEST(what_a_host_was_told_to_have_leaves_before_it_says_that_it_has_it),
         TEST(a_global_unit_that_is_told_to_go_leaves),
         TEST(a_report_is_kept_within_limits),
         TEST(a_unit_is_wanted_where_it_is_placed),

@@ -12,9 +12,10 @@
 //
 // A leader that lacks a secret which the log names cannot do what a leader does. It hands over to a voter
 // that keeps up, has all that this host has, and has more; if there is none it leads on, says so, and tries
-// again. So each hand-over adds a secret, and two voters that lack different ones do not hand over to each
-// other for ever: the leader hands out what it has first. Nor does a secret that is lost, which no voter has
-// any more (voter_secrets_controller_is_lost()), keep a leader that lacks others from handing over.
+// again after a while, in which the voters may change. So each hand-over adds a secret, and two voters that
+// lack different ones do not hand over to each other for ever: the leader hands out what it has first. Nor
+// does a secret that is lost, which no voter has any more (voter_secrets_controller_is_lost()), keep a
+// leader that lacks others from handing over.
 
 #include "voter-secrets-controller.h"
 
@@ -35,10 +36,14 @@
 #include "voters-view.h"
 #include "voters.h"
 
-enum { TELL_AGAIN_US = 1000000 };
+enum {
+        TELL_AGAIN_US = 1000000,
+        HAND_OVER_AGAIN_US = 2000000, // longer than the voters pause after a step that failed
+};
 
 struct VoterSecretsController {
-        VoterSecrets fresh; // that the log does not name yet
+        VoterSecrets fresh;          // that the log does not name yet
+        uint64_t hand_over_again_us; // by a leader that lacks some
 };
 
 typedef struct SecretsVoter {
@@ -72,6 +77,7 @@ VoterSecretsController *voter_secrets_controller_free(VoterSecretsController *c)
 
 void voter_secrets_controller_retire(Leader *l) {
         voter_secrets_done(&l->voter_secrets->fresh);
+        l->voter_secrets->hand_over_again_us = 0;
         l->lacks_voter_secrets = false;
 }
 
@@ -357,14 +363,17 @@ static uint32_t hash_of_handover(const SecretsHandover *to) {
         return hash ?: 1;
 }
 
+static void look_again_at(Leader *l, uint64_t at_us) {
+        l->voter_secrets_due_us = l->voter_secrets_due_us ? MIN_OF(l->voter_secrets_due_us, at_us) : at_us;
+}
+
 // A voter that says over and over that it has them not would keep both of us busy. It is told when the time
 // has come.
 static bool may_tell(Leader *l, Host *h, uint32_t hash) {
         uint64_t again_us = h->membership.secrets_reported_us + TELL_AGAIN_US;
 
         if (h->membership.secrets_reported == hash && leader_now(l) < again_us) {
-                l->voter_secrets_due_us =
-                        l->voter_secrets_due_us ? MIN_OF(l->voter_secrets_due_us, again_us) : again_us;
+                look_again_at(l, again_us);
                 return false;
         }
         h->membership.secrets_reported = hash;
@@ -440,6 +449,20 @@ static uint32_t successor_of(const Leader *l, const SecretsVoters *voters) {
         return 0;
 }
 
+// Between two attempts the voters may change: that may bring the one that can take it.
+static void hand_over(Leader *l, uint32_t raft_id) {
+        uint64_t *again_us = &l->voter_secrets->hand_over_again_us;
+
+        if (!voters_may_hand_over(l))
+                return;
+        if (*again_us <= leader_now(l)) {
+                *again_us = leader_now(l) + HAND_OVER_AGAIN_US;
+                if (raft_id > 0)
+                        voters_hand_over(l, raft_id);
+        }
+        look_again_at(l, *again_us);
+}
+
 static void hand_over_if_lacking(Leader *l, const SecretsVoters *voters) {
         const Argosy__VoterSecretRecord *lacking = find_lacking(l);
         bool said = l->lacks_voter_secrets;
@@ -452,7 +475,7 @@ static void hand_over_if_lacking(Leader *l, const SecretsVoters *voters) {
                             "that has it, when one can take "
                             "it.",
                             lacking->name, lacking->number);
-        voters_hand_over(l, successor_of(l, voters));
+        hand_over(l, successor_of(l, voters));
 }
 
 int voter_secrets_controller_decide(Leader *l, BatchBuilder *b) {

@@ -281,13 +281,12 @@ static void call_log(Leader *l, int (*what)(uint32_t, StoreMemberDone, void *, v
         leader_outside_begun(l);
 }
 
+bool voters_may_hand_over(const Leader *l) {
+        return !l->voters->busy && l->voters_pause_us <= leader_now(l);
+}
+
 void voters_hand_over(Leader *l, uint32_t raft_id) {
-        if (l->voters->busy || l->voters_pause_us > leader_now(l))
-                return; // the clock is set
-        if (raft_id > 0)
-                call_log(l, l->ops.transfer, raft_id);
-        else
-                retry_later(l);
+        call_log(l, l->ops.transfer, raft_id);
 }
 
 // A log is opened by a number that the log has.

@@ -28,9 +28,10 @@ int voters_judge(Leader *l, uint32_t host, uint64_t since_us, const char *verb, 
 int voters_judge_wanted(Leader *l, unsigned wanted, uint64_t since_us, char *ret_why, size_t size);
 // Raft id of the voter that leadership is best handed to. 0: none can take it.
 uint32_t voters_successor(const Leader *l);
-// Hands leadership to that one, 0: to nobody yet. While a step is under way, or after one that failed, it
-// does nothing; to be asked again in a later turn, for which the clock is set.
-void voters_hand_over(Leader *l, uint32_t raft_id);
+// Not while a step is under way, or for a while after one that failed; to be asked again in a later turn,
+// for which the clock is set.
+bool voters_may_hand_over(const Leader *l);
+void voters_hand_over(Leader *l, uint32_t raft_id); // hands leadership to that one
 void voters_step(Leader *l, BatchBuilder *b); // b NULL: only the steps that need no log entry
 void voters_on_opened(Leader *l, Host *h, const Argosy__ToVoter__StoreOpened *opened);
 void voters_on_attach(Leader *l, Host *h);

@@ -222,6 +222,24 @@ static void a_leader_hands_over_to_nobody_who_lacks_what_it_has(void **state) {
         assert_int_not_equal(g.transferred, 0);
 }
 
+// One that has it may have still to become a voter.
+static void voters_change_though_the_leader_lacks_one(void **state) {
+        (void) make("key", "one");
+        pass();
+        keeps[1] = keeps[2] = keeps[3] = false;
+        for (uint32_t host = 1; host <= 3; host++) {
+                voter_secrets_done(&disks[host]);
+                due[host] = true;
+        }
+        pass();
+        assert_true(g.leader->lacks_voter_secrets);
+        rig_host_off(&g, 3);
+        remove_host("n3");
+        rig_pass_ms(&g, 2 * RIG_LEASE_MS);
+        assert_true(g.leader->lacks_voter_secrets);
+        assert_int_equal(cluster_state_find_host(g.state, 4)->role, ARGOSY__HOST_ROLE__ROLE_VOTER);
+}
+
 static void one_is_lost_only_when_each_voter_has_said_that_it_has_it_not(void **state) {
         (void) make("key", "one");
         pass();
@@ -317,6 +335,7 @@ RUN_TESTS(
                 a_leader_that_lacks_one_hands_over_though_another_one_is_lost, setup, teardown),
         cmocka_unit_test_setup_teardown(a_leader_hands_over_to_nobody_who_lacks_what_it_has, setup,
                                         teardown),
+        cmocka_unit_test_setup_teardown(voters_change_though_the_leader_lacks_one, setup, teardown),
         cmocka_unit_test_setup_teardown(one_is_lost_only_when_each_voter_has_said_that_it_has_it_not,
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(

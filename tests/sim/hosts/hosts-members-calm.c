@@ -207,10 +207,15 @@ static bool are_one(void *data) {
         return !why_not_one(&machine);
 }
 
-// Whoever was let in may be gone by then, and another host may be at it still.
-static void await_joins(void) {
+// Their asker is gone, and what they ask for may be under way still: a host lets another one in, or leaves.
+static bool goes_on_alone(const Asked *a) {
+        return a->at_host->error < 0 && (streq(a->what, "join") || streq(a->what, "leave") ||
+                                         str_has_prefix(a->what, "remove"));
+}
+
+static void await_what_goes_on(void) {
         for (size_t i = 0; i < members.n_asked; i++)
-                if (streq(members.asked[i].what, "join") && members.asked[i].at_host->error < 0) {
+                if (goes_on_alone(&members.asked[i])) {
                         sim_run_for(UNDER_WAY_US);
                         return;
                 }
@@ -223,7 +228,7 @@ void members_on_calm(void) {
         if (members.n_asked == 0 && !hosts_recover_was())
                 return;
         await_answers();
-        await_joins();
+        await_what_goes_on();
         (void) sim_run_until(are_one, NULL, CALM_US);
         give_up_the_lost();
         await_answers();

@@ -159,7 +159,8 @@ static bool may_be_behind(const LogJob *j) {
 static bool is_held_by_something(const LogJob *j) {
         if (strncmp(j->verb, "cluster ", strlen("cluster ")) == 0)
                 return true;
-        if (j->by_hand || log_truth.queue_is_closed || is_held_by_rules(j) || may_be_behind(j))
+        if (j->by_hand || log_truth.queue_is_closed || is_held_by_rules(j) || may_be_behind(j) ||
+            queue_is_full_of_members())
                 return true;
         for (size_t i = 0; i < j->n_waits_for; i++)
                 if (is_waited_for(j->waits_for[i]))

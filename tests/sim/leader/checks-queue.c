@@ -433,9 +433,23 @@ size_t queue_count_about_members(Argosy__JobState state) {
         return n;
 }
 
+// What is asked of members, and nobody and no other job holds: it goes, and may wait for other voters before
+// anything of it is in the log.
+static size_t n_members_going(void) {
+        size_t n = 0;
+
+        for (uint64_t i = log_truth.first_job; i <= log_truth.n_jobs; i++) {
+                const LogJob *j = log_truth.jobs[i];
+
+                n += j && j->state == ARGOSY__JOB_STATE__JOB_HELD && !j->by_hand && !waits_for_others(i) &&
+                     str_has_prefix(j->verb, "cluster ");
+        }
+        return n;
+}
+
 // The removal of a host lasts until that has let go of the lead, and of its units.
 bool queue_is_full_of_members(void) {
-        return queue_count_about_members(ARGOSY__JOB_STATE__JOB_RUNNING) >=
+        return queue_count_about_members(ARGOSY__JOB_STATE__JOB_RUNNING) + n_members_going() >=
                world.rig.leader->limits.held_going;
 }
 

@@ -332,6 +332,7 @@ void reconcile_on_applied(Leader *l) {
                 l->hosts_revision = hosts;
                 follow_hosts(l);
         }
+        host_clocks_on_applied(l);
         authorization_on_applied(l);
         held_jobs_on_applied(l);
         (void) oom_check(scheduler_on_roles(l)); // before units that name them

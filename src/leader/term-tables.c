@@ -151,7 +151,7 @@ static const TermTable tables[] = {
         {.retire = fleet_units_retire},
         {.retire = row_walks_retire},
         {DUE_LATER(lease_change_us), .retire = host_leases_retire},
-        {.retire = host_clocks_retire},
+        {.begin = host_clocks_begin, .retire = host_clocks_retire},
         {.retire = host_marks_retire},
         {.retire = tallies_retire},
         {.retire = unit_lives_retire},

@@ -287,6 +287,7 @@ struct Leader {
         bool hosts_known;      // to one that begins: all of them, and their nodes
         HostCounts n_hosts;
         bool clocks_disagreed;   // people were told: host-clocks.c alone
+        int64_t wall_judged_us;  // what leader_wall() was ahead of our boot clock when that was followed
         uint64_t n_host_changes; // of what any of them is like (host_mark_place())
         ListNode lost_hosts;     // Host.lost
         ListNode globals, moving, moved; // Unit.queue: see unit-event.c

@@ -21,10 +21,14 @@
 
 enum { SPAN_SIZE = 32 };
 
+static int64_t wall_ahead_us(const Leader *l) {
+        return (int64_t) (leader_wall(l) - leader_now(l));
+}
+
 bool host_clock_ahead(const Leader *l, const Host *h, int64_t *ret_us) {
         if (!h->clock.known || !leader_wall_is_agreed(l))
                 return false;
-        *ret_us = h->clock.offset_us - (int64_t) (leader_wall(l) - leader_now(l));
+        *ret_us = h->clock.offset_us - wall_ahead_us(l);
         return true;
 }
 
@@ -76,7 +80,7 @@ static void warn(Leader *l, Host *h) {
 
 // What is dated by its clock, as seen by the cluster's; less than a message may take on its way is nothing.
 static void judge_dates(const Leader *l, Host *h) {
-        int64_t ahead_us = h->clock.dates_offset_us - (int64_t) (leader_wall(l) - leader_now(l));
+        int64_t ahead_us = h->clock.dates_offset_us - wall_ahead_us(l);
 
         h->clock.dates_ahead_us =
                 !h->clock.known || (ahead_us < WALL_CLOCK_OFF_US && ahead_us > -WALL_CLOCK_OFF_US)
@@ -108,6 +112,7 @@ static void warn_of_voters(Leader *l) {
 
 // The cluster's time is another one.
 static void judge_all(Leader *l) {
+        l->wall_judged_us = wall_ahead_us(l);
         leader_set_due(l, DUE_WALL);
         leader_mark(l);
         map_foreach (slot, &l->hosts) {
@@ -128,6 +133,18 @@ void host_clocks_on_hosts(Leader *l) {
         }
         if (changed)
                 judge_all(l);
+}
+
+// Other voters, or a time that was set while these do not agree. Not what is left of rounding.
+void host_clocks_on_applied(Leader *l) {
+        int64_t moved_us = wall_ahead_us(l) - l->wall_judged_us;
+
+        if (moved_us >= WALL_CLOCK_STEP_US || moved_us <= -WALL_CLOCK_STEP_US)
+                judge_all(l);
+}
+
+void host_clocks_begin(Leader *l) {
+        l->wall_judged_us = wall_ahead_us(l);
 }
 
 void host_clock_say(Leader *l, Host *h, uint64_t wall_us, bool attach) {

@@ -274,6 +274,23 @@ static void where_the_clocks_do_not_agree_a_person_says_what_time_it_is(void **s
         assert_near(leader_wall(g.leader) - g.wall_us, 0);
 }
 
+// Nothing but the log says what time it is then, so nothing else would say that it is another one.
+static void what_is_due_by_the_time_that_a_person_says_is_done(void **state) {
+        Argosy__Author ci;
+
+        set_clocks(40 * DAY_US, 0, -40 * DAY_US);
+        (void) rig_set_host_mode(&g, 2, ARGOSY__NODE_MODE__MODE_DRAINING, 3600);
+        assert_int_equal(create_token("ci", 3600, &ci)->status, 0);
+        uint64_t judged = g.leader->n_token_expiries;
+        assert_false(node_find(g.leader, 2)->deadline_done);
+        assert_int_equal(set_time(g.wall_us + DAY_US)->status, 0);
+        rig_pass_ms(&g, 1000);
+        assert_true(node_find(g.leader, 2)->deadline_done);
+        assert_true(g.leader->n_token_expiries > judged); // who listens with it is judged again
+        assert_int_equal(set_time(g.wall_us)->status, 0);
+        assert_false(node_find(g.leader, 2)->deadline_done);
+}
+
 #define CLOCKS(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 RUN_TESTS(
@@ -289,5 +306,6 @@ RUN_TESTS(
         CLOCKS(what_a_host_dates_is_seen_by_the_time_of_the_cluster),
         CLOCKS(a_clock_that_is_off_is_told_of),
         CLOCKS(dates_that_lie_ahead_are_brought_back),
-        CLOCKS(where_the_clocks_do_not_agree_a_person_says_what_time_it_is)
+        CLOCKS(where_the_clocks_do_not_agree_a_person_says_what_time_it_is),
+        CLOCKS(what_is_due_by_the_time_that_a_person_says_is_done)
 )

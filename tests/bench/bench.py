@@ -154,9 +154,9 @@ def timed_command(argv, status=0):
 
 
 def _prepare_containers(bed):
-    reason = testbed_containers.prepare(bed)
-    if reason:
-        raise Failure(f"this machine's nodes run no containers ({reason})")
+    ability = testbed_containers.prepare(bed)
+    if not ability.runs or ability.podman_args:
+        raise Failure(f"this machine's nodes run no containers as podman runs them ({ability.why})")
     wait_for(lambda: testbed_containers.are_known(Cluster(bed)), "nodes with the label podman")
 
 

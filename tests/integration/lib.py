@@ -48,6 +48,7 @@ sys.path[:0] = [str(SOURCE / "tools/lib"), str(SOURCE / "tests/lib")]
 
 import testbed  # noqa: E402
 from testbed import Failure, Node, Result, Testbed, with_type  # noqa: E402
+from testbed.containers import Ability  # noqa: E402
 from testbed.containers import are_known as containers_are_known  # noqa: E402
 from testbed.containers import prepare as prepare_containers  # noqa: E402
 from testbed.staging import is_sanitized  # noqa: E402
@@ -449,7 +450,8 @@ def allow_many_files():
     resource.setrlimit(resource.RLIMIT_NOFILE, (FILES if most == resource.RLIM_INFINITY else min(FILES, most), most))
 
 
-LEFT_OUT = "left out: "  # tools/check shows such a line
+LEFT_OUT, OTHERWISE = "left out: ", "otherwise: "  # tools/check shows such lines
+ability = Ability(True, "", "")  # how this machine's nodes run containers (boxes.py)
 
 
 def wait_for_podman(c):
@@ -457,10 +459,23 @@ def wait_for_podman(c):
     eventually(lambda: containers_are_known(c), what="nodes with the label podman")
 
 
+def judge_ability(name, tests):
+    """Says how the containers of these tests run, if that is not podman's own way. Returns the tests that can be run: all or none,
+    as none is of what podman does with a container's own control group."""
+    if not ability.runs:
+        names = " ".join(test.__name__.removeprefix("test_").replace("_", "-") for test in tests)
+        print(f"{LEFT_OUT}{len(tests)} tests of {name}: this machine's nodes run no containers ({ability.why}): {names}")
+        return []
+    if ability.podman_args:
+        print(f"{OTHERWISE}{len(tests)} tests of {name}: their containers run with {ability.podman_args} ({ability.why})")
+    return tests
+
+
 def main(nodes=3, voters=None, conf=(), bare=False, alone=False, after=None, containers=False):
     """Runs the tests of the calling file, those whose name contains the argument if there is one. after: takes away, after each of
-    them and however that went, what is not argosy's. containers: the nodes can run them; on a machine where they cannot, the tests are left
-    out, with a line that says so."""
+    them and however that went, what is not argosy's. containers: the nodes can run them, in podman's way or without control groups of their own;
+    which that is, and which tests are left out, is said. "files": the nodes have podman, and no test runs a container."""
+    global ability
     allow_many_files()
     module = sys.modules["__main__"]
     tests = [value for name, value in vars(module).items() if name.startswith("test_") and callable(value)]
@@ -473,13 +488,14 @@ def main(nodes=3, voters=None, conf=(), bare=False, alone=False, after=None, con
     name = os.environ.get("ARGOSY_TESTBED") or f"test-{Path(module.__file__).stem}"
 
     try:
-        bed = Testbed(name).up(nodes, voters, conf, bare=bare, alone=alone, containers=containers)
+        bed = Testbed(name).up(nodes, voters, conf, bare=bare, alone=alone, containers=bool(containers))
     except Failure as reason:
         print(f"the testbed did not come up: {reason}")
         sys.exit(1)
-    reason = prepare_containers(bed) if containers else None
-    if reason:
-        print(f"{LEFT_OUT}{len(tests)} tests of {Path(module.__file__).stem}: this machine's nodes run no containers ({reason})")
+    if containers and containers != "files":
+        ability = prepare_containers(bed)
+        tests = judge_ability(Path(module.__file__).stem, tests)
+    if not tests:
         bed.down()
         sys.exit(0)
     if containers:

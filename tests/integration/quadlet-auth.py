@@ -4,6 +4,7 @@
 
 n1 has a registry that lets two users in."""
 
+from boxes import unit_shell, write_box
 from lib import Cluster, eventually, main, wait_for_podman
 
 # htpasswd: me may have the password hunter2, and later another one.
@@ -25,11 +26,6 @@ Network=host
 StopTimeout=1
 """
 WITH_AUTH = BOX + "[X-Argosy]\nRegistryAuth=reg\n"
-
-
-def unit(node, command):
-    """In a unit: a command from outside has rights that units lack."""
-    return node.run(f"systemd-run --pipe --wait --quiet --setenv=HOME=/root sh -c '{command}'")
 
 
 def registry(c):
@@ -59,11 +55,11 @@ podman rmi -f $1
 def publish(c, word):
     """box:1 is another image with that word."""
     c.node("n1").write("/root/publish.sh", PUBLISH)
-    unit(c.node("n1"), f"sh /root/publish.sh {registry(c)}/box:1 {word}")
+    unit_shell(c.node("n1"), f"sh /root/publish.sh {registry(c)}/box:1 {word}")
 
 
 def write(c, name, text):
-    c.node("n1").write(f"/root/boxes/{name}", text.format(registry=registry(c)))
+    write_box(c.node("n1"), name, text.format(registry=registry(c)))
 
 
 def set_secret(c, text):
@@ -130,7 +126,7 @@ def test_a_changed_secret_restarts_nothing_and_is_shown_from_then_on(c: Cluster)
     image = node.run("podman inspect -f '{{.ImageName}}' systemd-web").strip()
     serve(c, "another")
     c.ctl("stop web")
-    unit(node, f"podman rmi -f {image}")
+    unit_shell(node, f"podman rmi -f {image}")
     said = c.ctl_result("start web --timeout=20s")
     assert said.status != 0 and "authentication required" in said.err + said.out, said
     set_secret(c, "me:another")

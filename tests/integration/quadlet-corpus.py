@@ -182,4 +182,4 @@ def test_what_is_not_taken_is_refused_with_its_reason(c: Cluster):
     assert not c.known()
 
 
-main(nodes=1, containers=True)
+main(nodes=1, containers="files")

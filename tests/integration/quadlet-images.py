@@ -6,6 +6,7 @@ n1 has a registry. Tags there are moved, and images are taken away, as whoever p
 
 import json
 
+from boxes import unit_shell, write_box
 from lib import Cluster, eventually, main
 
 CONFIG = """\
@@ -22,11 +23,6 @@ Image={registry}/box:1
 Network=host
 StopTimeout=1
 """
-
-
-def unit(node, command):
-    """In a unit: a command from outside has rights that units lack."""
-    return node.run(f"systemd-run --pipe --wait --quiet --setenv=HOME=/root sh -c '{command}'")
 
 
 def registry(c):
@@ -59,16 +55,16 @@ podman manifest rm $1
 def publish(c, tag, word):
     """An index with an image of another word, and so of another digest; the tag stands for it. Returns the digest of the index."""
     c.node("n1").write("/root/publish.sh", PUBLISH)
-    unit(c.node("n1"), f"sh /root/publish.sh {registry(c)}/box:{tag} {word} >/dev/null 2>&1")
+    unit_shell(c.node("n1"), f"sh /root/publish.sh {registry(c)}/box:{tag} {word} >/dev/null 2>&1")
     return digest(c, tag)
 
 
 def digest(c, tag):
-    return unit(c.node("n1"), f"skopeo inspect --raw docker://{registry(c)}/box:{tag} | sha256sum").split()[0]
+    return unit_shell(c.node("n1"), f"skopeo inspect --raw docker://{registry(c)}/box:{tag} | sha256sum").split()[0]
 
 
 def write(c, name, text, on="n1"):
-    c.node(on).write(f"/root/boxes/{name}", text.format(registry=registry(c)))
+    write_box(c.node(on), name, text.format(registry=registry(c)))
 
 
 def image(c, name):
@@ -174,7 +170,7 @@ def test_what_the_registry_has_lost_runs_where_it_is(c: Cluster):
     second = publish(c, "1", "second")
     c.ctl("update --pull work@.service", "n1")
     job = c.json("list-jobs --limit=1")[0]["job"]
-    unit(c.node("n1"), f"skopeo delete docker://{registry(c)}/box@sha256:{first}")
+    unit_shell(c.node("n1"), f"skopeo delete docker://{registry(c)}/box@sha256:{first}")
     c.ctl(f"undo {job}", "n1")
     eventually(lambda: digests(c) == {"n1": [first], "n2": [first], "n3": [first]})
     assert second != first
@@ -182,8 +178,8 @@ def test_what_the_registry_has_lost_runs_where_it_is(c: Cluster):
 
 def lose(c, node, digest_of_image):
     """The registry has it no more, nor has the node."""
-    unit(c.node("n1"), f"skopeo delete docker://{registry(c)}/box@sha256:{digest_of_image} || :")  # perhaps for another node
-    unit(node, f"podman rmi -f {registry(c)}/box@sha256:{digest_of_image} || :")
+    unit_shell(c.node("n1"), f"skopeo delete docker://{registry(c)}/box@sha256:{digest_of_image} || :")  # perhaps for another node
+    unit_shell(node, f"podman rmi -f {registry(c)}/box@sha256:{digest_of_image} || :")
 
 
 def on(c, node):
@@ -247,7 +243,7 @@ def test_a_container_runs_until_its_new_node_has_its_image(c: Cluster):
     node = c.node(c.row("web.service")["node"])
     others = [other for other in c.nodes if other.name != node.name]
     for other in others:
-        unit(other, f"podman rmi -f {registry(c)}/box@sha256:{first} || :")
+        unit_shell(other, f"podman rmi -f {registry(c)}/box@sha256:{first} || :")
     block(c, others)
     before = c.invocation("web.service")
     c.ctl(f"drain {node.name} --no-block")
@@ -266,7 +262,7 @@ def test_what_somebody_has_removed_is_pulled_again(c: Cluster):
     c.ctl("start ./boxes/web.container", "n1")
     node = c.node(c.row("web.service")["node"])
     c.ctl("stop web")
-    unit(node, f"podman rmi -f {registry(c)}/box@sha256:{first}")
+    unit_shell(node, f"podman rmi -f {registry(c)}/box@sha256:{first}")
     c.ctl("start web")
     assert f"box@sha256:{first}" in runs(node) and c.row("web.service")["active"] == "active"
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """A network that containers share gets another file: one job, on each node once."""
 
+from boxes import podman_args, unit_run, write_box
 from lib import Cluster, eventually, main
 
 BOX = """\
@@ -15,16 +16,11 @@ SUBNET = "{{range .Subnets}}{{.Subnet}}{{end}}"
 
 
 def write(c, name, text, on="n1"):
-    c.node(on).write(f"/root/boxes/{name}", text)
+    write_box(c.node(on), name, text)
 
 
 def network(c, last):
     write(c, "front.network", f"[Network]\nSubnet=10.99.{last}.0/24\n")
-
-
-def unit_run(node, command):
-    """In a unit: a shell in a node has rights that units lack."""
-    return node.run(f"systemd-run --pipe --wait --quiet {command}")
 
 
 def subnet(node):
@@ -151,7 +147,7 @@ def test_a_network_that_others_have_stays(c: Cluster):
     write(c, "web.container", BOX + "[X-Argosy]\nHost=n2\n")
     c.ctl("start ./boxes/web.container", "n1")
     n2, before = c.node("n2"), c.invocation("web")
-    n2.run("systemd-run --unit=byhand podman run --rm --name byhand --network systemd-front localhost/box:1 sleep infinity")
+    n2.run(f"systemd-run --unit=byhand podman run {podman_args()} --rm --name byhand --network systemd-front localhost/box:1 sleep infinity")
     eventually(lambda: "byhand" in users(n2))
     network(c, 8)
     c.ctl_fails("start --replace ./boxes/web.container", "n1", saying=("byhand", "is not argosy's"))

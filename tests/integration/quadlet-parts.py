@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """What containers name goes with them: volumes and networks, files and secrets."""
 
+from boxes import unit_run, write_box
 from lib import Cluster, eventually, main
 
 BOX = """\
@@ -15,12 +16,7 @@ VOLUME = "[Volume]\nLabel=of=boxes\n"
 
 
 def write(c, name, text, on="n1"):
-    c.node(on).write(f"/root/boxes/{name}", text)
-
-
-def unit_run(node, command):
-    """In a unit: a shell in a node has rights that units lack."""
-    return node.run(f"systemd-run --pipe --wait --quiet {command}")
+    write_box(c.node(on), name, text)
 
 
 def volumes(node):

@@ -3,6 +3,7 @@
 """Nodes that cannot take a container: their podman refuses the file, or somebody's container has its name. It goes elsewhere, or is not stored
 at all, and nothing of anybody else is touched."""
 
+from boxes import unit_shell, write_box
 from lib import Cluster, eventually, main, wait_for_podman
 
 BOX = """\
@@ -24,14 +25,9 @@ exec {QUADLET}.real "$@"
 """
 
 
-def unit(node, command):
-    """In a unit: a command from outside has rights that units lack."""
-    return node.run(f"systemd-run --pipe --wait --quiet --setenv=HOME=/root sh -c '{command}'")
-
-
 def write(c, text):
     wait_for_podman(c)
-    c.node("n1").write("/root/boxes/web.container", text)
+    write_box(c.node("n1"), "web.container", text)
 
 
 def make_older(*nodes):
@@ -87,27 +83,27 @@ def test_a_container_of_somebody_else_is_not_replaced(c: Cluster):
     write(c, BOX)
     before = {}
     for name in ("n1", "n2"):
-        before[name] = unit(c.node(name), "podman create --name=systemd-web --network=host localhost/box:1").strip()
+        before[name] = unit_shell(c.node(name), "podman create --name=systemd-web --network=host localhost/box:1").strip()
     c.ctl("start ./boxes/web.container", "n1")
     assert c.row("web.service")["node"] == "n3"
     c.ctl("destroy web")
-    before["n3"] = unit(c.node("n3"), "podman create --name=systemd-web --network=host localhost/box:1").strip()
+    before["n3"] = unit_shell(c.node("n3"), "podman create --name=systemd-web --network=host localhost/box:1").strip()
     said = c.ctl_result("start --timeout=15s ./boxes/web.container", "n1")
     assert said.status != 0
     why = c.ctl_result("why web").out
     assert "a container systemd-web" in why, why
     for name, identity in before.items():
-        assert unit(c.node(name), "podman ps -aq --no-trunc").split() == [identity]
+        assert unit_shell(c.node(name), "podman ps -aq --no-trunc").split() == [identity]
     # It goes, and the next request is taken.
-    unit(c.node("n2"), "podman rm systemd-web")
+    unit_shell(c.node("n2"), "podman rm systemd-web")
     c.ctl("start web")
     assert c.row("web.service")["node"] == "n2"
     # What comes while the unit is down is not replaced by its start either.
     c.ctl("stop web")
-    identity = unit(c.node("n2"), "podman create --name=systemd-web --network=host localhost/box:1").strip()
+    identity = unit_shell(c.node("n2"), "podman create --name=systemd-web --network=host localhost/box:1").strip()
     said = c.ctl_result("start --timeout=15s web")
     assert said.status != 0 and "a container systemd-web" in said.err + said.out, said
-    assert unit(c.node("n2"), "podman ps -aq --no-trunc").split() == [identity]
+    assert unit_shell(c.node("n2"), "podman ps -aq --no-trunc").split() == [identity]
 
 
 def test_what_is_left_of_a_run_of_its_own_is_replaced(c: Cluster):

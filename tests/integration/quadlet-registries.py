@@ -8,6 +8,7 @@ The nodes are clusters of their own. The registry is one of this program's, besi
 import contextlib
 import re
 
+from boxes import unit_run, write_box
 from dashboard import PORT, dashboard, shows, view
 from lib import SLEEPER, Cluster, eventually, long, main, wait_for_podman
 
@@ -34,13 +35,8 @@ def registry(c):
     return registries[0]
 
 
-def unit_run(node, command):
-    """In a unit: a shell in a node has rights that units lack."""
-    return node.run(f"systemd-run --pipe --wait --quiet --setenv=HOME=/root {command}")
-
-
 def write(c, name, image, more="", on="n1"):
-    c.node(on).write(f"/root/boxes/{name}", BOX.format(image=image) + more)
+    write_box(c.node(on), name, BOX.format(image=image) + more)
 
 
 def published(c, name, word, **options):

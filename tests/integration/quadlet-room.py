@@ -4,6 +4,7 @@
 
 n1 has a registry."""
 
+from boxes import unit_shell, write_box
 from lib import Cluster, eventually, main, wait_for_podman
 
 CONFIG = """\
@@ -30,11 +31,6 @@ podman rmi -f $1
 """
 
 
-def unit(node, command):
-    """In a unit: a command from outside has rights that units lack."""
-    return node.run(f"systemd-run --pipe --wait --quiet --setenv=HOME=/root sh -c '{command}'")
-
-
 def registry(c):
     return f"{c.node('n1').address}:5003"
 
@@ -49,12 +45,12 @@ def serve(c):
            "systemd-run --quiet --unit=registry-room docker-registry serve /etc/registry-room.yml 2>&1 || :")
     eventually(lambda: "200" in n1.run(f"busybox wget -S -O /dev/null http://{registry(c)}/v2/ 2>&1 || :"))
     for tag in "1234":
-        unit(n1, f"sh /root/publish.sh {registry(c)}/box:{tag}")
+        unit_shell(n1, f"sh /root/publish.sh {registry(c)}/box:{tag}")
     wait_for_podman(c)
 
 
 def update(c, tag, verb="update"):
-    c.node("n1").write("/root/boxes/web.container", BOX.format(registry=registry(c), tag=tag))
+    write_box(c.node("n1"), "web.container", BOX.format(registry=registry(c), tag=tag))
     c.ctl(f"{verb} ./boxes/web.container", "n1")
     return c.json("status web --json=short")[0]["digest"].removeprefix("sha256:")
 
@@ -82,19 +78,19 @@ def test_the_first_that_was_pulled_goes_when_there_is_no_room(c: Cluster):
     second = update(c, "2")
     third = update(c, "3")
     assert images(c) == {first, second, third}
-    unit(n2, f"podman pull -q {registry(c)}/box:4")  # somebody's own
+    unit_shell(n2, f"podman pull -q {registry(c)}/box:4")  # somebody's own
     [others] = images(c) - {first, second, third}
     take_room(c)
     n2.run("systemctl restart argosyd")
     c.wait_online()
-    c.node("n1").write("/root/boxes/own.container", BOX.format(registry=registry(c), tag="4"))
-    unit(n2, f"podman create --name=by-hand --network=host {registry(c)}/box@sha256:{first}")
+    write_box(c.node("n1"), "own.container", BOX.format(registry=registry(c), tag="4"))
+    unit_shell(n2, f"podman create --name=by-hand --network=host {registry(c)}/box@sha256:{first}")
     # What runs and what it was before stay, and so does what is not argosy's, and what somebody uses.
     c.ctl("start ./boxes/own.container", "n1")
     c.ctl("destroy own")
     eventually(lambda: "cannot be removed" in n2.run("journalctl --no-pager -u argosyd | cat"))
     assert images(c) == {first, second, third, others}
-    unit(n2, "podman rm -f -t0 by-hand")
+    unit_shell(n2, "podman rm -f -t0 by-hand")
     c.ctl("start ./boxes/own.container", "n1")
     c.ctl("destroy own")
     eventually(lambda: images(c) == {second, third, others})

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Containers: Quadlet files of podman are units of the cluster, each node making of them what its own podman makes."""
 
+from boxes import write_box
 from lib import Cluster, eventually, main
 
 BOX = """\
@@ -14,12 +15,17 @@ StopTimeout=1
 
 
 def write(c, name, text, on="n1"):
-    c.node(on).write(f"/root/boxes/{name}", text)
+    write_box(c.node(on), name, text)
 
 
 def running(node):
     """Names of the containers that run there."""
     return sorted(node.run("podman ps --format '{{.Names}}'").split())
+
+
+def control_group(node, container):
+    """That of its first process."""
+    return node.run(f"cut -d: -f3 /proc/$(podman inspect -f '{{{{.State.Pid}}}}' {container})/cgroup | tail -1").strip()
 
 
 def on_all_nodes(c):
@@ -32,6 +38,7 @@ def test_a_container_is_a_unit(c: Cluster):
     c.ctl("start ./boxes/web.container", "n1")
     node = c.node(c.row("web.service")["node"])
     assert running(node) == ["systemd-web"]
+    assert control_group(node, "systemd-web").startswith("/system.slice/web.service")  # however it runs, systemd ends it with the unit
     assert "COLOUR=red" in node.run("podman inspect -f '{{.Config.Env}}' systemd-web")
     made = node.run("systemctl cat web.service")
     assert "podman run" in made and "SourcePath" not in made, made

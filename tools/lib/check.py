@@ -23,7 +23,7 @@ from testbed import staging
 
 SOURCE = Path(__file__).resolve().parents[2]
 SCENARIOS = SOURCE / "tests/integration"
-NO_SCENARIOS = ["browser.py", "lib.py", "over_http.py", "page_states.py", "users_and_containers.py", "views.py"]  # what they are written with
+NO_SCENARIOS = ["boxes.py", "browser.py", "lib.py", "over_http.py", "page_states.py", "users_and_containers.py", "views.py"]  # what they are written with
 
 JOBS = 5  # scenarios wait more than they work: two of them use a third of two cores
 NODES = 15  # at a time: each has seven instances of inotify, and many machines allow 128 in all
@@ -33,7 +33,8 @@ BEGIN_FIRST = ["package", "quadlet-images", "quadlet-registries", "dashboard", "
 ALONE = {"attacks", "deploying-attackers", "network-attackers"}  # after all others: they take what processors and inotify watches there are, and judge what they measure
 SCENARIO_TIMEOUT_S = 240
 LONG_TIMEOUT_S = 1200
-LEFT_OUT = "left out: "  # what a scenario says of tests that this machine cannot run
+# What a scenario says of tests that this machine cannot run, or runs in another way.
+SAID_OF_TESTS = ("left out: ", "otherwise: ")
 TEST_LINE = re.compile(r"^(ok|failed) (\d+\.\d) (\S+)$")
 
 # A build compiles as dpkg does for the package, so what is tested is what is shipped: debian/rules hardens, tools/package leaves out
@@ -48,7 +49,7 @@ TSAN = ["-Dwerror=true", "-Db_sanitize=thread"]
 
 class Score:
     def __init__(self):
-        self.passed, self.failed, self.left_out = 0, [], []
+        self.passed, self.failed, self.said = 0, [], []
         self._lock = threading.Lock()
         self._colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
 
@@ -177,8 +178,8 @@ def run_scenario(score, path, directory, prefix, long):
             score.note(f"{prefix}{path.stem}: {result[3]}", passed, float(result[2]), "".join(output))
             noted_failure |= not passed
             output = []
-        elif line.startswith(LEFT_OUT):
-            score.left_out.append(line.strip())
+        elif line.startswith(SAID_OF_TESTS):
+            score.said.append(line.strip())
             print(line, end="", flush=True)
         else:
             output.append(line)
@@ -254,7 +255,7 @@ def main():
             run_those_alone(score, directory, prefix, args.patterns, args.long)
 
     print(f"\n{time.monotonic() - began:.0f} s")
-    for line in score.left_out:
+    for line in score.said:
         print(line)
     for name in score.failed:
         print(f"failed: {name}")

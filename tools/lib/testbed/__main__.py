@@ -14,6 +14,7 @@ EPILOG = """\
 environment:
   ARGOSY_TESTBED   name of the testbed (default); several may be up at the same time
   ARGOSY_BUILD     build directory whose result is installed in the nodes (build)
+  ARGOSY_CGROUPS   disabled: of --containers, nodes cannot make control groups of containers
 
 examples:
   tools/testbed up 3 --conf Cluster.LeaseSec=2 --conf n2:Node.Labels=rack=b

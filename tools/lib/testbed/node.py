@@ -26,7 +26,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import bus, host, namespaces, network
+from . import bus, containers, host, namespaces, network
 from .disk import Disk
 from .host import Failure
 from .keeper import WORK, cgroup_dir, state_dir
@@ -36,8 +36,6 @@ STOP_TIMEOUT_S = 90
 
 NOTHING_MATCHES = 1  # journalctl's exit status when --grep finds nothing; for an error it also says what is wrong
 
-# What podman needs in a node: networks of containers, and the filter of devices.
-CONTAINER_RIGHTS = ["--capability=CAP_NET_ADMIN", "--system-call-filter=bpf"]
 CONTAINER_ENVIRONMENT = {"SYSTEMD_NSPAWN_API_VFS_WRITABLE": "network"}  # at each boot, before the first unit
 
 NO_PROGRAM = 127  # the exit status for it, in shells and elsewhere
@@ -167,7 +165,7 @@ class Node:
                   f"--uuid={self.machine_id}", f"--network-namespace-path={network.namespace(self.name)}",
                   f"--bind={self._disk.directory}:/var/lib/argosy", f"--bind={self.journal_dir}:/var/log/journal/{self.machine_id}"]
         if self._containers:
-            nspawn += CONTAINER_RIGHTS
+            nspawn += containers.RIGHTS
         script = f"""
             echo $$ >{groups}/runner/cgroup.procs
             while :; do

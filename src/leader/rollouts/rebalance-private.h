@@ -27,7 +27,7 @@ typedef enum Phase {
 
 typedef struct Move {
         char *unit, *why, *error; // owned; error NULL: none
-        uint32_t from, to;        // node numbers; from 0: another leader has moved it, and told who listened
+        uint32_t from, to;        // node numbers; from 0: it was moved before, and who listened was told
         Phase phase;
         uint64_t up_us;           // since when it is up there, as this leader saw it; 0: it is not
 } Move;
@@ -54,6 +54,7 @@ struct Rebalance {
         // of their end before those that fly.
         Move *moves;
         size_t n_moves, n_begun, n_ended, allocated;
+        size_t n_former; // of those that have begun: another rebalance's, which are only watched
 };
 
 // 0 or -ENOMEM.
@@ -61,7 +62,7 @@ int rebalance_new(const Argosy__Request__Rebalance *m, Rebalance **ret);
 Rebalance *rebalance_free(Rebalance *o);
 DEFINE_CLEANUP(Rebalance *, rebalance_free)
 // Takes the moves of the record over from a former leader: each is watched until it is well, counts against
-// the limit of moves, and ends the rebalance if it fails. 0 or -ENOMEM.
+// the limit of moves (but for n_former), and ends the rebalance if it fails. 0 or -ENOMEM.
 int rebalance_resume(const Leader *l, Rebalance *o, const Argosy__JobRecord *record);
 // A host is away for a moment, as with a restart of its argosyd, or this leader is too young to have heard
 // it: what it has can neither be seen nor moved until it is back or lost.

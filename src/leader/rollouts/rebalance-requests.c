@@ -129,6 +129,23 @@ static int resume(Leader *l, Rebalance *o, uint64_t number) {
         return r;
 }
 
+// What a former leader has moved may still be coming up, and whoever goes on after it asks for the rest.
+// Nobody is told that all is even before it is, and no more are on their way at a time.
+static int watch_former(Leader *l, Rebalance *o) {
+        Argosy__JobRecord *former;
+        int r;
+
+        if (cluster_state_job_state(l->state, l->rebalance_open) != ARGOSY__JOB_STATE__JOB_RUNNING)
+                return 0;
+        r = cluster_state_read_job(l->state, l->rebalance_open, &former);
+        if (r < 0)
+                return r;
+        r = rebalance_resume(l, o, former);
+        o->n_former = o->n_begun;
+        message_free(former);
+        return r;
+}
+
 static int begin(Leader *l, const PendingRequest *t) {
         _cleanup_(rebalance_freep) Rebalance *o = NULL;
         int r = rebalance_new(t->request->rebalance, &o);
@@ -144,8 +161,7 @@ static int begin(Leader *l, const PendingRequest *t) {
         o->job.held = t->held ? held_job_number(t->held) : t->job;
         if (t->job == 0)
                 o->if_revision = bound_to(t);
-        else
-                r = resume(l, o, t->job);
+        r = t->job == 0 ? watch_former(l, o) : resume(l, o, t->job);
         if (r < 0)
                 return r;
         l->rebalance = TAKE_PTR(o);

@@ -13,10 +13,11 @@
 // hosts, are compared with that before anything is moved.
 //
 // What is under way is known to this leader only. With it, it ends: what was moved is where it was moved to,
-// and a client that still listens asks the next leader, who makes a plan of its own. So nothing needs to be
-// in the log. Of one that was held back (queue/held-jobs.h) nobody listens: its request stays in the log
-// until all of it is over, which is said by an entry of its own, and the next leader goes on with it. Which
-// units were moved by then says its record.
+// and a client that still listens asks the next leader, who makes a plan of its own, and watches what is
+// still coming up of the former one's moves: the log has these as a job that is running. So nothing else
+// needs to be in the log. Of one that was held back (queue/held-jobs.h) nobody listens: its request stays
+// in the log until all of it is over, which is said by an entry of its own, and the next leader goes on with
+// it. Which units were moved by then says its record.
 #include <errno.h>
 
 #include "activators.h"
@@ -209,14 +210,16 @@ int rebalance_advance(Leader *l, Rebalance *o, Scheduler **scheduler) {
         int r;
 
         if (!o->search) {
+                size_t n_moved = o->n_begun - o->n_former;
+
                 drop_planned(o);
-                if (o->n_begun >= o->max_moves) { // there is nothing to search for
+                if (n_moved >= o->max_moves) { // there is nothing to search for
                         o->planned = o->more = true;
                         return REBALANCE_PLANNED;
                 }
                 if (!o->asker && l->rebalance_asked) // that one was first, and marks the leader at its end
                         return 0;
-                o->search = scheduler_rebalance_new(l, o->max_moves - o->n_begun, may_move, o);
+                o->search = scheduler_rebalance_new(l, o->max_moves - n_moved, may_move, o);
         }
         *scheduler = *scheduler ?: scheduler_new(l, 0);
         if (!scheduler_rebalance_step(o->search, *scheduler))
@@ -226,7 +229,7 @@ int rebalance_advance(Leader *l, Rebalance *o, Scheduler **scheduler) {
 }
 
 bool rebalance_is_outdated(const Leader *l, const Rebalance *o) {
-        return o->if_revision > 0 && o->n_begun == 0 &&
+        return o->if_revision > 0 && o->n_begun == o->n_former &&
                MAX_OF(o->newest, cluster_state_hosts_revision(l->state)) > o->if_revision;
 }
 

@@ -394,6 +394,36 @@ static void with_its_leader_it_ends_and_the_next_one_goes_on_when_asked(void **s
         assert_int_equal(units_on(3), 4);
 }
 
+static void the_next_leader_is_not_done_before_what_the_former_one_moved_is_up(void **state) {
+        start_on_two(9, SERVICE);
+        g.start_ms = 5 * START_MS;
+        RigAnswer *a = ask((Wish){.max_moves = 3});
+        assert_false(a->final);
+        rig_elect_anew(&g);
+        a = ask((Wish){.max_moves = 1, .health = true});
+        rig_pass_ms(&g, START_MS);
+        assert_false(a->final);
+        assert_int_equal(count_down(9), 3); // all that there is to move is on its way
+        watch(a, 9);
+        assert_int_equal(rig_last(a)->status, 0);
+        assert_int_equal(rig_last(a)->rebalance->more, false); // those were not its own
+        assert_int_equal(count_down(9), 0);
+        assert_int_equal(units_on(3), 3);
+}
+
+static void what_a_former_leader_moved_and_fails_ends_it(void **state) {
+        start_on_two(9, SERVICE);
+        g.start_ms = 5 * START_MS;
+        (void) ask((Wish){.pattern = "web@1.service"});
+        rig_elect_anew(&g);
+        RigAnswer *a = ask((Wish){.pattern = "web@1.service", .health = true});
+        assert_false(a->final);
+        g.bad = hash_of(SERVICE, strlen(SERVICE));
+        watch(a, 9);
+        assert_int_equal(rig_last(a)->status, EIO);
+        assert_non_null(strstr(rig_last(a)->message, "web@1.service failed on n3, where it was moved"));
+}
+
 static void a_node_that_is_lost_meanwhile_gets_nothing_more(void **state) {
         start_on_two(12, ONE_DOWN);
         g.start_ms = START_MS;
@@ -434,5 +464,7 @@ RUN_TESTS(
         T(a_rebalance_is_called_off_by_its_job),
         T(a_client_that_goes_away_does_not_end_it),
         T(with_its_leader_it_ends_and_the_next_one_goes_on_when_asked),
+        T(the_next_leader_is_not_done_before_what_the_former_one_moved_is_up),
+        T(what_a_former_leader_moved_and_fails_ends_it),
         T(a_node_that_is_lost_meanwhile_gets_nothing_more)
 )

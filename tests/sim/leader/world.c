@@ -161,20 +161,6 @@ static unsigned count_held(void) {
         return n;
 }
 
-// Jobs that a rule lets go one after the other: each goes when the end of the one before is in the log.
-static void let_held_jobs_go(void) {
-        unsigned before, n = count_held(),
-                         ms = asks.swarm.start_ms + asks.swarm.stop_ms +
-                              2 * world.rig.leader->limits.job_end_delay_ms;
-
-        do {
-                before = n;
-                if (n > 0)
-                        rig_pass_ms(&world.rig, ms);
-                n = count_held();
-        } while (n < before);
-}
-
 static bool some_unit_is_changing(void) {
         for (uint32_t i = 1; i <= asks.swarm.hosts; i++)
                 if (rig_host(&world.rig, i)->up && rig_host(&world.rig, i)->virtual.ends.n > 0)
@@ -186,6 +172,23 @@ static bool some_unit_is_changing(void) {
 static void let_units_come_in_order(void) {
         for (unsigned i = 0; i < asks.n_units && some_unit_is_changing(); i++)
                 rig_pass_ms(&world.rig, asks.swarm.start_ms + asks.swarm.stop_ms);
+}
+
+// Jobs that a rule lets go one after the other: each goes when the end of the one before is in the log, and
+// what the last one has begun comes in its order, too.
+static void let_held_jobs_go(void) {
+        unsigned before, n = count_held(),
+                         ms = asks.swarm.start_ms + asks.swarm.stop_ms +
+                              2 * world.rig.leader->limits.job_end_delay_ms;
+
+        do {
+                before = n;
+                if (n > 0) {
+                        rig_pass_ms(&world.rig, ms);
+                        let_units_come_in_order();
+                }
+                n = count_held();
+        } while (n < before);
 }
 
 // What is broken works again, and so much time passes that whatever waits for it has happened.

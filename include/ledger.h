@@ -46,6 +46,7 @@ typedef struct LedgerRecord {
         Argosy__LoadState load; // BAD_SETTING or ERROR if systemd could not use the content in place, else
                                 // UNKNOWN
         LedgerReload reload;
+        bool unread; // its content is about to be written, and then until systemd has read that
         // its name is about to become ours, and is somebody else's until our content is in place; and
         bool taking;
                           // then until systemd has read that.

@@ -477,6 +477,7 @@ void agent_unit_fill_record(const AgentUnit *u, LedgerRecord *ret) {
                               .interrupted = h->interrupted,
                               .unknown = h->unknown,
                               .taking = h->taking,
+                              .unread = h->unread,
                               .reload = h->reload,
                               .load = is_bad(u->load) ? u->load : ARGOSY__LOAD_STATE__LOAD_UNKNOWN};
         memcpy(ret->invocation_id, h->invocation_id, sizeof(ret->invocation_id));
@@ -501,6 +502,7 @@ void agent_unit_hold(AgentUnit *u, const LedgerRecord *record, AgentSpec *spec) 
                               .interrupted = record->interrupted,
                               .unknown = record->unknown,
                               .taking = record->taking,
+                              .unread = record->unread,
                               .reload = record->reload & 3};
         memcpy(u->held.invocation_id, record->invocation_id, sizeof(u->held.invocation_id));
         u->load = (uint8_t) record->load;
@@ -527,9 +529,9 @@ void agent_unit_give_back(AgentUnit *u) {
 }
 
 bool agent_unit_note_read(AgentUnit *u) {
-        if (!u->held.taking || !u->file_present)
+        if (!(u->held.taking || u->held.unread) || !u->file_present)
                 return false;
-        u->held.taking = false;
+        u->held.taking = u->held.unread = false;
         return true;
 }
 

@@ -74,7 +74,7 @@ typedef struct AgentHeld {
         uint16_t slice; // slices.h
         uint8_t target : 4, down : 4; // Argosy__Target; Argosy__DownCause, reported
         bool from_template : 1, done : 1, failed : 1, pending : 1, owed : 1, interrupted : 1, unknown : 1,
-                taking : 1;
+                taking : 1, unread : 1;
         uint8_t reload : 2; // LedgerReload
 } AgentHeld;
 

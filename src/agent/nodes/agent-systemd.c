@@ -12,6 +12,7 @@
 
 #include "agent-core.h"
 #include "agent-fleet.h"
+#include "agent-jobs.h"
 #include "agent-loops.h"
 #include "agent-probation.h"
 #include "agent-reach.h"
@@ -88,7 +89,10 @@ static void on_synced(void *userdata) {
         note_refreshed(node);
         if (node == node->agent->system)
                 agent_fleet_search(node->agent);
-        agent_foreach_unit(u, node) agent_unit_mark(u);
+        agent_foreach_unit(u, node) {
+                agent_unread_suspect(u);
+                agent_unit_mark(u);
+        }
         drain_mark(&node->agent->drain);
 }
 

@@ -68,6 +68,8 @@ static void on_outdated(int outdated, void *userdata) {
                 u->stale = true;
                 u->work->stale_since_us = clock_boot_us();
         }
+        if (outdated == 0 && u->work->step_number == call->number && agent_unit_note_read(u))
+                agent_unit_record(u);
         agent_unit_mark(u);
 }
 
@@ -85,6 +87,22 @@ static void verify_content(AgentUnit *u) {
                 u->to_verify = false;
                 u->work->verify_number = u->work->step_number;
         }
+}
+
+// An earlier run of argosyd may not have lived to see that systemd has read what it has written. What is
+// down is not started before that is known, and what is up is asked about. (A name that is being taken is
+// read anyhow.)
+void agent_unread_suspect(AgentUnit *u) {
+        if (!u->held.unread || u->held.taking || !u->file_present || u->stale ||
+            agent_unit_doing(u)->busy != PLAN_NOTHING || !agent_unit_runtime(u) || !agent_unit_work(u))
+                return;
+        if (agent_unit_is_down(u)) {
+                u->stale = u->read_again = true;
+                return;
+        }
+        u->to_verify = true;
+        u->work->step_number = ++u->node->last_step; // that the answer is for
+        verify_content(u);
 }
 
 // ---- ends of jobs

@@ -15,5 +15,7 @@ void agent_on_pin_done(const char *pin, SystemdJobKind kind, SystemdJobResult re
 void agent_on_loaded(const char *name, Argosy__LoadState load, const char *error, void *userdata);
 // Reloads for the step under way, if that still has a reason; owns `call` unless it fails.
 int agent_reload(AgentUnit *u, AgentStepCall *call);
+// systemd's state is known: what of the record is not known to have been read.
+void agent_unread_suspect(AgentUnit *u);
 // Its start goes without a pin.
 void agent_pin_failed(AgentUnit *u);

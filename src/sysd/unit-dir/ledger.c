@@ -19,7 +19,8 @@
 //                           4 32  spec
 //                          36  8  revision, then start_rev, restart_rev, stop_rev
 //                          68 16  invocation id
-//                          84  1  load state, and in the upper half what a reload for new files has come to
+//                          84  1  load state; in the upper half what a reload for new files has come to,
+//                                  128 unread
 //                          85     slice's name, then the unit's name
 //
 // The last record of a name counts, and its last return. There is no sync: the file lives in /run, and the
@@ -57,6 +58,7 @@ enum {
         FLAG_OWED = 32,
         FLAG_UNKNOWN = 64,
         FLAG_TAKING = 128,
+        FLAG_UNREAD = 128, // of the load state
         MAGIC_SIZE = 8,
         HEAD_SIZE = 8,
         PUT_FIXED = 85,
@@ -127,7 +129,7 @@ static size_t encode_put(const LedgerRecord *r, size_t slice_len, size_t name_le
         put_u64(ret + 52, r->restart_rev);
         put_u64(ret + 60, r->stop_rev);
         memcpy(ret + 68, r->invocation_id, 16);
-        ret[84] = (uint8_t) ((unsigned) r->load | (unsigned) r->reload << 4);
+        ret[84] = (uint8_t) ((unsigned) r->load | (unsigned) r->reload << 4 | (r->unread ? FLAG_UNREAD : 0));
         memcpy(ret + PUT_FIXED, r->slice, slice_len);
         memcpy(ret + PUT_FIXED + slice_len, r->name, name_len);
         return PUT_FIXED + slice_len + name_len;
@@ -155,6 +157,12 @@ static const uint8_t *payload_name(const uint8_t *payload, size_t len, size_t *r
         return payload + at;
 }
 
+static LedgerReload decode_reload(uint8_t byte) {
+        unsigned reload = (byte & ~(unsigned) FLAG_UNREAD) >> 4;
+
+        return reload <= LEDGER_RELOAD_FAILED ? (LedgerReload) reload : LEDGER_RELOAD_NONE;
+}
+
 static void decode_put(const Item *item, char *name, LedgerRecord *ret) {
         const uint8_t *p = item->payload;
 
@@ -176,8 +184,8 @@ static void decode_put(const Item *item, char *name, LedgerRecord *ret) {
                                         (p[84] & 15) == ARGOSY__LOAD_STATE__LOAD_ERROR
                                 ? (Argosy__LoadState) (p[84] & 15)
                                 : ARGOSY__LOAD_STATE__LOAD_UNKNOWN,
-                .reload = p[84] >> 4 <= LEDGER_RELOAD_FAILED ? (LedgerReload) (p[84] >> 4)
-                                                             : LEDGER_RELOAD_NONE,
+                .reload = decode_reload(p[84]),
+                .unread = p[84] & FLAG_UNREAD,
                 .revision = get_u64(p + 36),
                 .start_rev = get_u64(p + 44),
                 .restart_rev = get_u64(p + 52),

@@ -239,6 +239,14 @@ static void new_content_replaces_a_running_unit(void **state) {
         assert_false(report_of("web.service")->file_stale);
 }
 
+static bool has_on_disk(const char *name, const char *content) {
+        _cleanup_free_ char *path = str_printf("%s/%s", w.unit_dir, name);
+        _cleanup_buf_ Buf found = {};
+
+        return file_read(AT_FDCWD, path, 4096, &found) == 0 && found.len == strlen(content) &&
+               memcmp(found.data, content, found.len) == 0;
+}
+
 static void a_pinned_unit_gets_its_new_content_by_one_reload(void **state) {
         meet_leader(NULL, 0);
         order_and_wait((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
@@ -246,6 +254,45 @@ static void a_pinned_unit_gets_its_new_content_by_one_reload(void **state) {
         order_and_wait((Order){.name = "web.service", .content = web2, .revision = 6, .start = 5});
         assert_string_equal(pid1_content(pid1, "web.service"), web2);
         assert_true(pid1_is_active(pid1, "web.service"));
+        assert_int_equal(pid1_n_reloads(pid1), 1);
+}
+
+// argosyd ends when the file is there, and before systemd was told to read it.
+static void what_is_pinned_is_read_again_after_a_crash_before_it_starts(void **state) {
+        Order next = {.name = "web.service", .content = web2, .revision = 6, .start = 5};
+
+        meet_leader(NULL, 0);
+        order_and_wait((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
+        pid1_pin(pid1, "web.service");
+        send_order(next);
+        loop_until(has_on_disk("web.service", web2));
+        assert_int_equal(pid1_n_reloads(pid1), 0);
+        agent_down();
+        forget_reports();
+        agent_up();
+        meet_leader(&next, 1);
+        loop_until(answered("web.service", 6) && pid1_is_active(pid1, "web.service"));
+        assert_string_equal(pid1_content(pid1, "web.service"), web2);
+        assert_int_equal(pid1_n_reloads(pid1), 1);
+}
+
+// Somebody has started it meanwhile.
+static void what_runs_with_what_was_not_read_gets_its_new_content_after_a_crash(void **state) {
+        Order next = {.name = "web.service", .content = web2, .revision = 6, .start = 5};
+
+        meet_leader(NULL, 0);
+        order_and_wait((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
+        pid1_pin(pid1, "web.service");
+        send_order(next);
+        loop_until(has_on_disk("web.service", web2));
+        agent_down();
+        pid1_start(pid1, "web.service");
+        assert_string_equal(pid1_content(pid1, "web.service"), web);
+        forget_reports();
+        agent_up();
+        meet_leader(&next, 1);
+        loop_until(answered("web.service", 6) && pid1_is_active(pid1, "web.service") &&
+                   streq(pid1_content(pid1, "web.service"), web2));
         assert_int_equal(pid1_n_reloads(pid1), 1);
 }
 
@@ -374,6 +421,8 @@ RUN_TESTS(
         WORLD_TEST(a_question_of_a_leader_that_is_gone_is_not_answered),
         WORLD_TEST(new_content_replaces_a_running_unit),
         WORLD_TEST(a_pinned_unit_gets_its_new_content_by_one_reload),
+        WORLD_TEST(what_is_pinned_is_read_again_after_a_crash_before_it_starts),
+        WORLD_TEST(what_runs_with_what_was_not_read_gets_its_new_content_after_a_crash),
         WORLD_TEST(what_is_pinned_cannot_be_started_after_its_removal),
         WORLD_TEST(what_could_not_be_replaced_is_removed),
         WORLD_TEST(a_file_that_somebody_removed_is_written_again_when_it_is_needed),

@@ -96,6 +96,7 @@ static LedgerRecord record_of(const char *name, uint64_t revision) {
                 .interrupted = true,
                 .owed = true,
                 .taking = true,
+                .unread = true,
                 .reload = LEDGER_RELOAD_FAILED,
                 .load = ARGOSY__LOAD_STATE__LOAD_BAD_SETTING,
         };
@@ -129,7 +130,7 @@ static void gives_back_the_last_record_of_each_unit(void **state) {
         assert_true(hash_equal(&seen.record[0].spec, &want.spec));
         assert_true(seen.record[0].from_template);
         assert_true(seen.record[0].done && seen.record[0].interrupted);
-        assert_true(seen.record[0].owed && seen.record[0].taking);
+        assert_true(seen.record[0].owed && seen.record[0].taking && seen.record[0].unread);
         assert_int_equal(seen.record[0].reload, LEDGER_RELOAD_FAILED);
         assert_false(seen.record[0].failed || seen.record[0].pending || seen.record[0].unknown);
         assert_int_equal(seen.record[0].revision, 9);

@@ -159,7 +159,7 @@ static void unwant_the_rest(AgentNode *node) {
                 if (u->in_welcome)
                         continue;
                 agent_secrets_ordered(node, u->name, NULL);
-                if (u->has_held || agent_unit_doing(u)->busy != PLAN_NOTHING) // or only looked at so far
+                if (u->has_held || u->has_wanted || agent_unit_doing(u)->busy != PLAN_NOTHING)
                         (void) agent_unit_unwant(u); // out of memory: the next Welcome tries again
                 else if (!u->gone) // a gone unit is kept until its last report is sent
                         agent_unit_free(u);

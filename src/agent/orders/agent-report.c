@@ -257,12 +257,18 @@ void agent_report_all(Agent *a) {
 
 // ---- Attach
 
+// It is ours, or an order to have it was obeyed and it may begin at any moment, when its files or its image
+// are here: who leads now must not take it for a unit that this host has not.
+static bool is_to_be_named(const AgentUnit *u) {
+        return (u->has_held || (u->has_wanted && !agent_unit_doing(u)->wanted.remove)) && !u->gone;
+}
+
 // Thousands of them are told over some turns. What is marked to be reported before its part has gone is told
 // with that, what is marked later waits for the Welcome as it would anyway.
 void agent_held_begin(Agent *a) {
         agent_foreach_node (node, a)
                 agent_foreach_unit(u, node) {
-                        if (!u->has_held || u->gone) // the leader takes nothing from that
+                        if (!is_to_be_named(u)) // the leader takes nothing from that
                                 continue;
                         u->paced = false;
                         list_unlink(&u->report);
@@ -277,7 +283,7 @@ static size_t fill_held(Agent *a, Row *rows, Argosy__UnitReport **list) {
         list_foreach_safe (l, &a->held_due) {
                 AgentUnit *u = CONTAINER_OF(l, AgentUnit, report);
 
-                if (!u->has_held || u->gone) {
+                if (!is_to_be_named(u)) {
                         list_unlink(l);
                         list_append(&a->report, l);
                         continue;

@@ -49,6 +49,22 @@ static void another_leader_is_asked_for_the_rest(void **state) {
         assert_true(pid1_is_active(pid1, "web.service"));
 }
 
+// It would begin as soon as its file is here, and who leads by then has to know that.
+static void what_waits_for_its_file_is_told_to_the_next_leader(void **state) {
+        _cleanup_(carried_done) Carried c = carried("web.service", large, LARGE);
+
+        meet_leader(NULL, 0);
+        order(&c, 5);
+        await_ask(1);
+        agent_on_leader(w.agent, 1, ++w.term);
+        loop_until(w.n_attaches == 2);
+        assert_int_equal(w.attach->attach->n_held, 1);
+        assert_string_equal(w.attach->attach->held[0]->name, "web.service");
+        send_welcome(NULL, 0, 60000); // it is elsewhere by now
+        loop_until(is_gone("web.service"));
+        assert_int_equal(pid1_runs(pid1, "web.service"), 0);
+}
+
 // An answer that was on its way when the next leader was attached to.
 static void what_the_former_leader_says_late_is_passed_over(void **state) {
         _cleanup_(carried_done) Carried c = carried("web.service", large, LARGE);
@@ -401,6 +417,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 WORLD_TEST(a_file_comes_piece_by_piece_and_the_unit_starts_behind_the_last),
                 WORLD_TEST(another_leader_is_asked_for_the_rest),
+                WORLD_TEST(what_waits_for_its_file_is_told_to_the_next_leader),
                 WORLD_TEST(what_the_former_leader_says_late_is_passed_over),
                 WORLD_TEST(what_nobody_asked_for_is_passed_over),
                 WORLD_TEST(a_file_with_another_hash_stops_nothing),

@@ -262,6 +262,10 @@ void placement_unit_admit(Placement *p, uint32_t unit, uint32_t node);
 bool placement_conflict_on(const Placement *p, uint32_t unit, uint32_t node);
 bool placement_conflict_between(const Placement *p, uint32_t a, uint32_t b);
 bool placement_may_conflict(const Placement *p, uint32_t unit);
+// The next unit on its node, behind `after` (PLACEMENT_NONE: from the first one), that has another value of
+// something that units of a node share: *ret is "KEY=VALUE" (PLACEMENT_SHARED), as it has it itself.
+// PLACEMENT_NONE: there is no more.
+uint32_t placement_next_other(const Placement *p, uint32_t unit, uint32_t after, const char **ret);
 
 // Decides. What is decided counts at once; the array is borrowed until the next call. More may be left
 // to do if a budget was used up.

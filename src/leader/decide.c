@@ -588,7 +588,6 @@ static void decide(Leader *l) {
         if (d.scheduler)
                 scheduler_free(d.scheduler);
         dependencies_done_all(&d.planned);
-        decision_networks_done(&d);
 }
 
 // Whether there may be something to decide, or left of the last entry.

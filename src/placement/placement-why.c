@@ -117,6 +117,31 @@ static uint32_t find_conflict(const Placement *p, uint32_t unit, uint32_t node, 
         return PLACEMENT_NONE;
 }
 
+// What the first one has of a thing that is shared, and the second one has another value of. NULL: none.
+static const char *find_shared(const Placement *p, const Selector *s, const Selector *other) {
+        for (uint32_t g = 0; g < s->hates.n; g++) {
+                const char *text = p->globs[s->hates.of[g]].text;
+
+                if (*text == PLACEMENT_SHARED && listed(&other->matches, s->hates.of[g]))
+                        return text + 1;
+        }
+        return NULL;
+}
+
+uint32_t placement_next_other(const Placement *p, uint32_t unit, uint32_t after, const char **ret) {
+        const PlacedUnit *u = &p->units[unit];
+        const Selector *s = &p->selectors[p->shapes[u->shape].selector];
+        uint32_t i = after;
+
+        if (u->node == PLACEMENT_NONE || !conflict_with_others(p, unit))
+                return PLACEMENT_NONE;
+        i = after == PLACEMENT_NONE ? p->nodes[u->node].first_unit : p->units[after].next;
+        while (i != PLACEMENT_NONE &&
+               !(*ret = find_shared(p, s, &p->selectors[p->shapes[p->units[i].shape].selector])))
+                i = p->units[i].next;
+        return i;
+}
+
 static char *conflict_text(const Placement *p, uint32_t unit, uint32_t node, bool *ret_is) {
         uint32_t glob, other;
         bool its;

@@ -69,6 +69,37 @@ def test_who_shares_it_goes_along(c: Cluster):
     forget(c)
 
 
+def test_two_nodes_have_two_networks_of_a_name(c: Cluster):
+    for node, last in (("n2", 7), ("n3", 8)):
+        write(c, f"on-{node}/front.network", f"[Network]\nSubnet=10.99.{last}.0/24\n")
+        write(c, f"on-{node}/at-{node}.container", BOX + f"[X-Argosy]\nHost={node}\n")
+        c.ctl(f"start ./boxes/on-{node}/at-{node}.container", "n1")
+    assert subnet(c.node("n2")) == "10.99.7.0/24" and subnet(c.node("n3")) == "10.99.8.0/24"
+    write(c, "on-n2/late.container", BOX + "[X-Argosy]\nHost=n3\n")
+    c.ctl_fails("start ./boxes/on-n2/late.container", "n1", saying="n3: at-n3.service there has another network front")
+    assert "n3: at-n3.service there has another network front" in c.ctl_result("why late", "n1").out
+    c.ctl("destroy late")
+    write(c, "on-n2/late.container", BOX + "[X-Argosy]\nHost=n2 n3\n")
+    c.ctl("start ./boxes/on-n2/late.container", "n1")
+    assert c.row("late.service")["node"] == "n2" and users(c.node("n2")) == ["systemd-at-n2", "systemd-late"]
+    # one of the two changes: it is another network for who has the same one, and for nobody else
+    other = c.invocation("at-n3")
+    write(c, "on-n2/front.network", "[Network]\nSubnet=10.99.9.0/24\n")
+    c.ctl("update ./boxes/on-n2/at-n2.container", "n1", timeout=120)
+    running(c, "at-n2.service", "late.service", "at-n3.service")
+    assert subnet(c.node("n2")) == "10.99.9.0/24" and "Subnet=10.99.9.0/24" in c.ctl("cat late")
+    assert subnet(c.node("n3")) == "10.99.8.0/24" and c.invocation("at-n3") == other
+    # who runs there does not come to the other one
+    write(c, "on-n2/plain.container", BOX.replace("Network=front.network\n", "") + "[X-Argosy]\nHost=n3\n")
+    c.ctl("start ./boxes/on-n2/plain.container", "n1")
+    plain = c.invocation("plain")
+    write(c, "on-n2/plain.container", BOX + "[X-Argosy]\nHost=n3\n")
+    c.ctl_fails("start --replace ./boxes/on-n2/plain.container", "n1", saying="at-n3.service there has another network front")
+    assert c.invocation("plain") == plain
+    c.ctl("destroy at-n2 at-n3 late plain")
+    forget(c)
+
+
 def test_a_plan_of_a_folder_names_who_shares_it(c: Cluster):
     network(c, 7)
     write(c, "app.container", BOX + "[X-Argosy]\nHost=n2\n")

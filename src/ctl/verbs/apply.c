@@ -232,7 +232,7 @@ static int diff_files(Apply *a, const Argosy__Response__ApplyRow *row, const Dif
 }
 
 static int append_network(const char *file, const UnitPart *part, void *userdata) {
-        return buf_printf(userdata, "  %s changes for all units that name it, in other sets, too\n", file);
+        return buf_printf(userdata, "  %s changes for all units that have it, in other sets, too\n", file);
 }
 
 static int print_row(Apply *a, const Argosy__Response__ApplyRow *row) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// An apply that gives a unit another file of a network gives it to all units that name it, in other sets,
-// too (changes/request-networks.c). Its plan names them.
+// An apply that gives a unit another file of a network gives it to all units that have the former one, in
+// other sets, too (changes/request-networks.c). Its plan names them.
 //
-//      each unit that gets another content -> the networks that it changes or comes to -> all of these,
-//      each once -> who names them, has another file of one, and is not changed by the apply itself
+//      each unit that gets another content -> the networks that it changes -> all of these, each once
+//      -> who names them, has the former file of one, and is not changed by the apply itself
 //
 // One request changes at most REQUEST_TIED_MAX units with those that it is about, so an apply that would
 // change more is refused as a whole.
@@ -20,14 +20,11 @@
 
 #include "network-change.h"
 #include "ordering.h"
-#include "quadlet.h"
 #include "registry.h"
 #include "request-ties.h"
 #include "response.h"
-#include "rollout-networks.h"
 #include "str.h"
 #include "tables.h"
-#include "unit-file.h"
 
 enum {
         NAMED_MAX = 1024, // more are counted
@@ -39,7 +36,7 @@ typedef struct Networks {
         size_t n;
         NetworkChange change; // all of them
         const ApplyItem *last; // whose contents were compared last
-        const UnitEntry *entry; // of the unit that is looked at; NULL: it is new
+        const UnitEntry *entry; // of the unit that is looked at
         const char *name;
         size_t at; // of `change`: whose units are looked at
         // The content of the unit that was looked at last, as thousands may have it, and which of the
@@ -51,57 +48,25 @@ typedef struct Networks {
 
 // ------------------------------------------------------------------------------------------------ networks
 
-static bool has_network(const NetworkChange *c, const char *file) {
-        for (size_t i = 0; i < c->n; i++)
-                if (streq(c->list[i].file, file))
-                        return true;
-        return false;
-}
-
-// Two files of one name in a folder are refused when it is applied.
-static int add(Networks *w, const char *file, const UnitPart *part) {
-        return has_network(&w->change, file) ? 0 : network_change_add(&w->change, file, part);
-}
-
 static int add_changed(Networks *w, const void *content, size_t len) {
         NetworkChange change;
         int r = network_change_of(w->name, w->entry->spec->content, w->entry->spec->len, content, len,
                                   &change);
 
         for (size_t i = 0; i < change.n && r == 0; i++)
-                r = add(w, change.list[i].file, &change.list[i].part);
+                r = network_change_add_once(&w->change, &change.list[i]);
         network_change_done(&change);
         return r;
 }
 
-// One that the unit names: it brings its file to all that have another one.
-static int meet(const NamedNetwork *network, void *userdata) {
-        Networks *w = userdata;
-
-        return rollout_networks_other(w->list->leader, w->name, network)
-                       ? add(w, network->file, &network->part)
-                       : 0;
-}
-
-static int add_of_content(Networks *w, const void *content, size_t len) {
-        _cleanup_(unit_file_freep) UnitFile *file = NULL;
-        int r = unit_file_parse(w->name, content, len, &file, NULL);
-
-        if (r < 0 || !file->container)
-                return r == -ENOMEM ? r : 0;
-        r = w->entry ? add_changed(w, content, len) : 0;
-        return r ?: network_change_each_named(file->networks, content, len, w->entry ? w->entry->spec : NULL,
-                                              meet, w);
-}
-
 static bool gets_content(const ApplyItem *item) {
-        return (item->to.aimed || item->lost) && !item->to.aim.remove &&
-               !(item->entry && hash_equal(&item->entry->spec->hash, &item->unit.spec));
+        return item->entry && (item->to.aimed || item->lost) && !item->to.aim.remove &&
+               !hash_equal(&item->entry->spec->hash, &item->unit.spec);
 }
 
 // Instances mostly go from one content to another together.
 static bool is_as_last(const Networks *w, const ApplyItem *item) {
-        return w->last && w->last->entry && item->entry && w->last->entry->spec == item->entry->spec &&
+        return w->last && w->last->entry->spec == item->entry->spec &&
                hash_equal(&w->last->unit.spec, &item->unit.spec);
 }
 
@@ -115,7 +80,7 @@ static int look_at(Networks *w, const ApplyItem *item) {
         w->last = item;
         w->entry = item->entry;
         w->name = item->to.name;
-        return spec ? add_of_content(w, spec->content, spec->len) : add_of_content(w, sent->data, sent->len);
+        return spec ? add_changed(w, spec->content, spec->len) : add_changed(w, sent->data, sent->len);
 }
 
 // --------------------------------------------------------------------------------------------- who has them
@@ -137,7 +102,7 @@ static int see(Networks *w, const SpecEntry *spec) {
         w->seen = spec;
         free(TAKE_PTR(w->names));
         for (size_t i = 0; i < c->n && r == 0; i++)
-                if (quadlet_beside_is_other(spec->content, spec->len, c->list[i].file, &c->list[i].of))
+                if (network_change_concerns(&(NetworkChange){.list = &c->list[i], .n = 1}, spec))
                         r = buf_printf(&text, "%s%s", text.len > 0 ? ", " : "", c->list[i].file);
         if (r < 0 || text.len == 0)
                 return r;

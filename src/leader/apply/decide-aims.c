@@ -59,7 +59,7 @@ static const ChangeAim *on_aim(const char *name, void *userdata) {
         const Decision *d = userdata;
         const AimItem *item = map_find_str(&d->aims->by_name, name);
 
-        return &item->aim;
+        return item ? &item->aim : NULL;
 }
 
 // The new content may have other nodes, and where it failed it was another one.

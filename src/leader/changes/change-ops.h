@@ -46,8 +46,8 @@ typedef struct ChangeContent {
 } ChangeContent;
 
 typedef struct ChangeOps {
-        // What each unit is to be; the verb is SUBMIT then and means nothing, and no unit brings others
-        // along. NULL: what the verb says.
+        // What each unit is to be, NULL: it is not named; the verb is SUBMIT then and means nothing, and no
+        // unit brings others along. NULL: what the verb says.
         const ChangeAim *(*aim)(const char *name, void *userdata);
         // What runs gets this content of a container, on that node (0: on those where it is): whether its
         // image can be there before anything stops. 0; *ret_why (owned): no, and why; -ENOMEM. NULL: nobody
@@ -89,13 +89,14 @@ typedef struct ChangeOps {
         // Calls `each` for all recorded units and templates that name the network's file. NULL: nobody does.
         void (*each_sharer)(const char *network, void (*each)(const char *name, void *userdata),
                             void *each_data, void *userdata);
-        // Some recorded unit or template that does, but not this one; NULL: none does. And the update that
-        // is changing the network; NULL: none is. Asked only if there is each_sharer.
-        const char *(*find_sharer)(const char *network, const char *but, void *userdata);
-        const char *(*find_network_update)(const char *network, void *userdata);
-        // The batch gives the unit that file of the network. 0; 1: it gives *ret_other another one; -ENOMEM.
-        int (*note_network)(const char *network, const Hash *of, const char *name, const char **ret_other,
-                            void *userdata);
+        // The update that changes the network from or to that file; NULL: none does. Asked only if there is
+        // each_sharer.
+        const char *(*find_network_update)(const char *network, const Hash *of, void *userdata);
+        // As the batch has it so far: the first by name of those on the unit's node that have another volume
+        // or network of a name that it has, too, and count; *ret_claim: "network front=...", which lives as
+        // long as the class of the unit. NULL: none does, or nobody says.
+        const char *(*find_other)(const char *name, bool (*counts)(const char *name, void *userdata),
+                                  void *counts_data, const char **ret_claim, void *userdata);
         // Dependencies; NULL: nobody has any. Whether the unit is launched and seen to run.
         bool (*is_up)(const char *name, void *userdata);
         // Whether it is launched where nobody hears of it, so that it may run on. NULL: nothing is.

@@ -24,6 +24,13 @@ typedef struct Unshared {
         size_t n_along; // Planner.n_along before it
 } Unshared;
 
+// A unit that got a network along with another one, as the node where it is was told.
+typedef struct ToldSharer {
+        char *name;
+        struct UnitOptions *options;
+        uint32_t node;
+} ToldSharer;
+
 typedef struct Planner {
         ClusterState *state;
         const Argosy__Request__Change *change;
@@ -36,6 +43,8 @@ typedef struct Planner {
         BatchBuilderMark start;    // of this request
         char *sibling_of;          // the template whose instances were looked at last; NULL: none yet
         SpecEntry *sibling_spec;   // what they have
+        ToldSharer *told;
+        size_t n_told, told_allocated;
         ContentStep shared;        // of an instance whose networks others have by now; or zero
         Unshared unshared;         // of the last one of which others cannot have the networks
         int sibling_found;         // as ChangeOps.siblings() said
@@ -93,6 +102,8 @@ int request_plan_unit(Planner *p, const char *name, Argosy__Response__UnitResult
 
 // request-source.c
 int request_number_files(Planner *p); // before all others: 0 or -ENOMEM
+// The text of the content. False: neither has it come nor does the cluster have it.
+bool request_find_text(const Planner *p, const Source *source, ChangeContent *ret);
 // The number of the file that the client sent under that name, or -ENOENT.
 int request_find_file(const Planner *p, const char *name);
 // The same of the unit, or else of its template: or -ENOMEM.
@@ -174,16 +185,22 @@ unsigned request_bump_secrets(const Planner *p, const UnitEntry *u, const Source
 int request_tell_volumes(const Planner *p, const UnitEntry *u, Argosy__Response__UnitResult *result);
 
 // request-networks.c
-// The record of the unit, which is `u` so far (NULL: it is new), is put with the next content: others get
-// its networks, too; or it cannot have them, since others have other ones. 0, UNIT_REFUSED, -EBUSY, -ENOMEM.
-int request_share_networks(Planner *p, const char *name, const UnitEntry *u, const ChangeContent *next,
+// Before the unit, which is `u` so far (NULL: it is new), is placed with that content: whoever has a network
+// that changes for it gets that, too. 0, UNIT_REFUSED, -EBUSY, -ENOMEM.
+int request_share_networks(Planner *p, const UnitEntry *u, const Source *source, const UnitOptions *options,
                            Argosy__Response__UnitResult *result);
-
-// The same of one that is put with the content that it has. 0, UNIT_REFUSED, -EBUSY, -ENOMEM.
-int request_keep_networks(Planner *p, const char *name, const ChangeContent *content,
-                          Argosy__Response__UnitResult *result);
+enum { REQUEST_MET_SIZE = 384 };
+// It was said to be on its node. ret_met: which other one there has another volume or network of a name that
+// it has, too, so that it needs another node; or "", also if it `stays` as it is. 0; UNIT_REFUSED: that one
+// has it by the same request; -EBUSY: by another one of the entry.
+int request_meet_others(Planner *p, const char *name, bool stays, char ret_met[static REQUEST_MET_SIZE],
+                        Argosy__Response__UnitResult *result);
 // Whether all that the batch has of the unit is a network that an earlier one of the request has brought.
 bool request_has_only_shared(const Planner *p, const char *name);
+// The batch was rolled back, for that unit or all of them (NULL): those that share with it are placed as the
+// batch has them.
+void request_sharers_take_back(Planner *p, const char *name);
+void request_sharers_done(Planner *p);
 
 // request-replaces.c
 // Before its record is put: that no cycle of units replaces it. 0, UNIT_REFUSED, -EBUSY, -ENOMEM.

@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A unit gets another file of a network, or its container another name: all others that name it get that
-// file in the same entry, whatever the request says of them, since a node has one network of each name
-// (messages/network-change.h).
+// A unit gets another file of a network, or its container another name: all others that have the former file
+// get that one in the same entry, whatever the request says of them, since a node has one network of each
+// name (messages/network-change.h). Who has a third file of that name has another network, elsewhere.
 //
-//      the unit's record is in the batch -> which networks differ? -> who has them (ChangeOps.each_sharer)
+//      what the unit is to have -> which networks differ? -> who has them (ChangeOps.each_sharer)
 //          -> their contents with that file, and their records -> a word in the unit's result
+//          -> they count with that on their nodes -> then the unit is placed (request.c)
 //
-// A unit that is new, or has not named the network so far, comes to the file that others have: with another
-// one it is refused, unless the request is to replace theirs. While an update changes a network nobody comes
-// to it.
+// A unit that comes to a network goes where nobody has another file of it: if it is on a node where somebody
+// has, it gets another one. While an update changes a network nobody comes to its two files.
 //
-// A unit that has had its turn in the same request has the file that it came with, which is the same one. A
-// unit that comes with one later in it gets this one until then, as it may be refused, also in an apply; the
-// batch has a claim for its name, so it has its turn nevertheless (request_has_only_shared()). Those that
-// share are not started: what runs is stopped and started by its node, once. Should one not start, the job
-// brings the former content back to all (jobs/reverts.c).
+// Two of one request that have two files of a network on one node cannot both be: the later one is refused.
+// If it is another request's, the later one has its turn in the next entry, and finds what there is.
+//
+// A unit that comes with a file of its own later in the request gets this one until then, as it may be
+// refused, also in an apply; the batch has a claim for its name, so it has its turn nevertheless
+// (request_has_only_shared()). Those that share are not started: what runs is stopped and started by its
+// node, once. Should one not start, the job brings the former content back to all (jobs/reverts.c).
 //
 // Failures: UNIT_REFUSED: one of them cannot have it now, then the unit cannot either; -EBUSY, -ENOMEM.
 
@@ -23,6 +25,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "array.h"
 #include "network-change.h"
 #include "planner.h"
 #include "quadlet.h"
@@ -35,14 +38,15 @@
 typedef struct Sharing {
         Planner *p;
         const char *name; // who brings it
-        NetworkChange *change; // NULL: it keeps what it has
+        NetworkChange *change;
         char *names; // of the networks
         Argosy__Response__UnitResult *result;
         char *first;
         size_t n;
         const SpecEntry *seen; // the content of the last sharer, as thousands may have it: whether it
-        bool concerns;         // has another file of a network, and
+        bool concerns;         // has the former file of a network, and
         Hash next;             // what it becomes; zero: not known
+        UnitFile *file;        // what that means; NULL: nothing
         int r;
 } Sharing;
 
@@ -67,7 +71,9 @@ static int has_own(Sharing *s, const char *name) {
 }
 
 static bool is_to_go(const Planner *p, const char *name) {
-        return p->ops->aim && p->ops->aim(name, p->userdata)->remove;
+        const ChangeAim *aim = p->ops->aim ? p->ops->aim(name, p->userdata) : NULL; // NULL: not named
+
+        return aim && aim->remove;
 }
 
 // A rollout knows one content before and one after.
@@ -109,15 +115,24 @@ static bool concerns(Sharing *s, const SpecEntry *spec) {
                 s->seen = spec;
                 s->concerns = network_change_concerns(s->change, spec);
                 s->next = (Hash){};
+                s->file = unit_file_free(s->file);
         }
         return s->concerns;
 }
 
 // Of the content that was seen last.
-static int put_content(Sharing *s, char **ret_why) {
-        return hash_is_zero(&s->next) ? network_change_put(s->change, s->p->batch, s->p->state, s->seen,
-                                                           &s->next, ret_why)
-                                      : 0;
+static int put_content(Sharing *s, const char *name, char **ret_why) {
+        _cleanup_buf_ Buf text = {};
+        int r;
+
+        if (!hash_is_zero(&s->next))
+                return 0;
+        r = network_change_text(s->change, s->seen, &text);
+        if (r == 0)
+                r = unit_file_parse(name, text.data, text.len, &s->file, NULL);
+        if (r == 0 || r == -EINVAL)
+                r = network_change_put(s->change, s->p->batch, s->p->state, s->seen, &s->next, ret_why);
+        return r;
 }
 
 typedef struct SharerClaim {
@@ -144,6 +159,59 @@ static int claim_turn(Sharing *s, const char *name) {
         SharerClaim c = sharer_claim(name);
 
         return batch_builder_claim(s->p->batch, c.word, c.len);
+}
+
+// On its node it counts with that by now.
+static int tell_node(Sharing *s, const UnitEntry *e) {
+        Planner *p = s->p;
+        const Argosy__UnitRecord *u = e->record;
+        ToldSharer t = {.node = u->node};
+        int r;
+
+        if (!p->ops->stays || !s->file || u->node == 0 || u->global)
+                return 0;
+        r = unit_file_expand(s->file, u->name, u->name, &t.options, NULL);
+        if (r < 0)
+                return r == -EINVAL ? 0 : r; // it demands nothing then
+        t.name = strdup(u->name);
+        if (!t.name || ARRAY_GROW(p->told, p->told_allocated, p->n_told + 1) < 0) {
+                free(t.name);
+                unit_options_unref(t.options);
+                return -ENOMEM;
+        }
+        p->ops->stays(t.name, t.options, t.node, p->userdata);
+        p->told[p->n_told++] = t;
+        return 0;
+}
+
+static void told_sharer_done(ToldSharer *t) {
+        free(t->name);
+        unit_options_unref(t->options);
+}
+
+void request_sharers_take_back(Planner *p, const char *name) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < p->n_told; i++) {
+                ToldSharer *t = &p->told[i];
+
+                if (!batch_builder_has_unit(p->batch, t->name)) {
+                        if (p->ops->unplace)
+                                p->ops->unplace(t->name, p->userdata);
+                        told_sharer_done(t);
+                        continue;
+                }
+                if (name && streq(t->name, name))
+                        p->ops->stays(t->name, t->options, t->node, p->userdata);
+                p->told[n++] = *t;
+        }
+        p->n_told = n;
+}
+
+void request_sharers_done(Planner *p) {
+        for (size_t i = 0; i < p->n_told; i++)
+                told_sharer_done(&p->told[i]);
+        free(p->told);
 }
 
 // One unit, with all networks that change.
@@ -175,10 +243,12 @@ static int share(Sharing *s, const char *name) {
                 return refuse(s, E2BIG, name,
                               "and with more units than one request may change with it: `update` does that "
                               "node by node");
-        r = put_content(s, &why);
+        r = put_content(s, name, &why);
         r = r < 0 ? r : put_record(s, e, &s->next);
         if (r == 0 && own)
                 r = claim_turn(s, name);
+        if (r == 0)
+                r = tell_node(s, e);
         if (r == -EDQUOT)
                 return refuse(s, ENOSPC, name,
                               cluster_refusal_words(s->p->batch->state, s->p->batch->refusal, refusal));
@@ -213,8 +283,50 @@ static int tell(Sharing *s) {
                             s->n > 1 ? "share" : "shares");
 }
 
+// ------------------------------------------------------------------------------------------- two on a node
+
+static bool is_planned(const char *name, void *userdata) {
+        const Planner *p = userdata;
+
+        return batch_builder_has_unit(p->batch, name) && !is_to_go(p, name);
+}
+
+static bool stays_there(const char *name, void *userdata) {
+        return !is_to_go(userdata, name);
+}
+
+// Somebody of the entry has another one there. UNIT_REFUSED, -EBUSY.
+static int refuse_beside_planned(const Planner *p, const char *name, Argosy__Response__UnitResult *result) {
+        const char *claim, *other = p->ops->find_other(name, is_planned, (void *) p, &claim, p->userdata);
+        int r;
+
+        if (!other)
+                return 0;
+        if (!batch_builder_has_unit_since(p->batch, other, p->start))
+                return -EBUSY;
+        result->status = EINVAL;
+        r = field_printf(&result->message, "%s has another %.*s by the same request, and %s on its node",
+                         other, (int) strcspn(claim, "="), claim,
+                         streq(name, result->name) ? "is" : name);
+        return r < 0 ? r : UNIT_REFUSED;
+}
+
+int request_meet_others(Planner *p, const char *name, bool stays, char ret_met[static REQUEST_MET_SIZE],
+                        Argosy__Response__UnitResult *result) {
+        const char *claim, *other = NULL;
+        int r = p->ops->find_other ? refuse_beside_planned(p, name, result) : 0;
+
+        if (r == 0 && !stays && p->ops->find_other)
+                other = p->ops->find_other(name, stays_there, p, &claim, p->userdata);
+        if (other)
+                str_fit(ret_met, REQUEST_MET_SIZE, "%s there has another %.*s", other,
+                        (int) strcspn(claim, "="), claim);
+        return r;
+}
+
 static int share_with_each(Sharing *s) {
         const NetworkChange *c = s->change;
+        size_t first = s->p->n_told;
 
         if (c->n == 0)
                 return 0;
@@ -222,94 +334,103 @@ static int share_with_each(Sharing *s) {
         s->r = s->names ? 0 : -ENOMEM;
         for (size_t i = 0; i < c->n && s->r == 0; i++)
                 s->p->ops->each_sharer(c->list[i].file, on_sharer, s, s->p->userdata);
+        for (size_t i = first; i < s->p->n_told && s->r == 0 && s->p->ops->find_other; i++)
+                s->r = refuse_beside_planned(s->p, s->p->told[i].name, s->result);
         return s->r ?: tell(s);
 }
 
+// ------------------------------------------------------------------------------------------ who comes to it
+
 static const char wait_for_it[] = "wait for its end, or end it with `argosyctl update --abort`";
 
-// Of the batch: two that come at once. UNIT_REFUSED; -EBUSY: the other one is another request's, which the
-// cluster has by the next entry.
-static int meet_planned(Sharing *s, const char *file, const Hash *of) {
-        const ChangeOps *ops = s->p->ops;
-        const char *other = NULL;
-        int r = ops->note_network ? ops->note_network(file, of, s->name, &other, s->p->userdata) : 0;
+typedef struct Coming {
+        Sharing *s;
+        const UnitEntry *u; // NULL: it is new
+} Coming;
 
-        if (r != 1)
-                return r;
-        if (!batch_builder_has_unit_since(s->p->batch, other, s->p->start))
-                return -EBUSY;
-        s->result->status = EINVAL;
-        r = field_printf(&s->result->message, "%s is another one for %s in the same request", file, other);
-        return r < 0 ? r : UNIT_REFUSED;
-}
-
-static int meet_update(Sharing *s, const char *file) {
-        const ChangeOps *ops = s->p->ops;
-        const char *update =
-                ops->find_network_update ? ops->find_network_update(file, s->p->userdata) : NULL;
+static int meet_update(const NamedNetwork *network, void *userdata) {
+        const Coming *c = userdata;
+        const Planner *p = c->s->p;
+        Argosy__Response__UnitResult *result = c->s->result;
+        Hash of = quadlet_beside_hash(&network->part);
+        bool has = c->u && !network->is_new &&
+                   !quadlet_beside_is_other(c->u->spec->content, c->u->spec->len, network->file, &of);
+        const char *update = has || !p->ops->find_network_update
+                                     ? NULL
+                                     : p->ops->find_network_update(network->file, &of, p->userdata);
         int r;
 
         if (!update)
                 return 0;
-        s->result->status = EEXIST;
-        r = field_printf(&s->result->message, "%s is being changed by an update of %s; %s", file, update,
-                         wait_for_it);
+        result->status = EEXIST;
+        r = field_printf(&result->message, "%s is being changed by an update of %s; %s", network->file,
+                         update, wait_for_it);
         return r < 0 ? r : UNIT_REFUSED;
 }
 
-// One network that the unit has not named so far.
-static int meet(Sharing *s, const NamedNetwork *network, const Hash *of) {
-        const Planner *p = s->p;
-        const char *file = network->file;
-        const char *other =
-                p->ops->find_sharer ? p->ops->find_sharer(file, s->name, p->userdata) : NULL;
-        const UnitEntry *e = other ? cluster_state_find_unit(p->state, other) : NULL;
-        int r = meet_update(s, file);
-
-        if (r != 0 || !e || !quadlet_beside_is_other(e->spec->content, e->spec->len, file, of))
-                return r;
-        if (p->change->replace || p->ops->aim)
-                return network_change_add(s->change, file, &network->part);
-        s->result->status = EEXIST;
-        r = field_printf(&s->result->message,
-                         "%s is another one for %s, and a node has one network of a name: call it "
-                         "otherwise, or change it for all that have it (`start --replace`)",
-                         file, other);
-        return r < 0 ? r : UNIT_REFUSED;
-}
-
-static int meet_one(const NamedNetwork *network, void *userdata) {
-        Hash of = quadlet_beside_hash(&network->part);
-        Sharing *s = userdata;
-        int r = meet_planned(s, network->file, &of);
-
-        return r != 0 || !s->change || !network->is_new ? r : meet(s, network, &of);
-}
-
-int request_keep_networks(Planner *p, const char *name, const ChangeContent *content,
-                          Argosy__Response__UnitResult *result) {
-        Sharing s = {.p = p, .name = name, .result = result};
-
-        return p->ops->each_sharer ? network_change_each_named(content->file->networks, content->text,
-                                                               content->len, NULL, meet_one, &s)
-                                   : 0;
-}
-
-int request_share_networks(Planner *p, const char *name, const UnitEntry *u, const ChangeContent *next,
-                           Argosy__Response__UnitResult *result) {
+static int share_all(Planner *p, const UnitEntry *u, const ChangeContent *next,
+                     Argosy__Response__UnitResult *result) {
         NetworkChange change = {};
-        Sharing s = {.p = p, .name = name, .change = &change, .result = result};
+        Sharing s = {.p = p, .name = result->name, .change = &change, .result = result};
         int r = 0;
 
-        if (!p->ops->each_sharer)
-                return 0;
         if (u)
-                r = network_change_of(name, u->spec->content, u->spec->len, next->text, next->len, &change);
+                r = network_change_of(s.name, u->spec->content, u->spec->len, next->text, next->len,
+                                      &change);
         r = r ?: network_change_each_named(next->file->networks, next->text, next->len, u ? u->spec : NULL,
-                                           meet_one, &s);
+                                           meet_update, &(Coming){&s, u});
         r = r ?: share_with_each(&s);
         free(s.names);
         free(s.first);
+        unit_file_free(s.file);
         network_change_done(&change);
         return r;
+}
+
+// --------------------------------------------------------------------------------------------- of instances
+
+static bool is_same_step(const ContentStep *a, const ContentStep *b) {
+        return hash_equal(&a->before, &b->before) && hash_equal(&a->next, &b->next);
+}
+
+// As another instance was, of the same content and from the same one. What went along with others since may
+// only have become more. UNIT_REFUSED.
+static int refuse_unshared(const Planner *p, const ContentStep *step, Argosy__Response__UnitResult *result) {
+        const Unshared *other = &p->unshared;
+        int r;
+
+        if (other->status == 0 || p->n_along < other->n_along || !is_same_step(&other->step, step))
+                return 0;
+        r = unit_result_fail(result, other->status, other->message);
+        return r < 0 ? r : UNIT_REFUSED;
+}
+
+static int note_unshared(Planner *p, const ContentStep *step, const Argosy__Response__UnitResult *result) {
+        free(p->unshared.message);
+        p->unshared = (Unshared){.status = result->status,
+                                 .message = strdup(result->message),
+                                 .step = *step,
+                                 .n_along = p->n_along_before};
+        return p->unshared.message ? UNIT_REFUSED : -ENOMEM;
+}
+
+int request_share_networks(Planner *p, const UnitEntry *u, const Source *source, const UnitOptions *options,
+                           Argosy__Response__UnitResult *result) {
+        bool instance = unit_name_kind(result->name, NULL) == UNIT_NAME_INSTANCE;
+        const ContentStep step = {.before = u ? u->spec->hash : (Hash){}, .next = source->hash};
+        ChangeContent next = {.file = source->file};
+        int r;
+
+        if (!p->ops->each_sharer || !source->file->container || !request_find_text(p, source, &next) ||
+            (u && hash_equal(&u->spec->hash, &source->hash)))
+                return 0;
+        r = instance ? refuse_unshared(p, &step, result) : 0;
+        if (r != 0 || (instance && is_same_step(&p->shared, &step)))
+                return r; // with another instance
+        if (u && u->record->node > 0 && !options->global && p->ops->stays)
+                p->ops->stays(result->name, options, u->record->node, p->userdata);
+        r = share_all(p, u, &next, result);
+        if (r == 0 && instance)
+                p->shared = step;
+        return r == UNIT_REFUSED && instance ? note_unshared(p, &step, result) : r;
 }

@@ -22,6 +22,14 @@ int request_number_files(Planner *p) {
         return 0;
 }
 
+bool request_find_text(const Planner *p, const Source *source, ChangeContent *ret) {
+        const SpecEntry *spec = source->content ? NULL : cluster_state_find_spec(p->state, &source->hash);
+
+        ret->text = source->content ?: spec ? spec->content : NULL;
+        ret->len = source->content ? source->len : spec ? spec->len : 0;
+        return ret->text;
+}
+
 int request_find_file(const Planner *p, const char *name) {
         uintptr_t number;
 

@@ -79,11 +79,13 @@ static const char *unknown_pool(const Planner *p, const UnitOptions *options) {
 }
 
 // Chooses the node of a unit that is to be loaded; one that stays as it is, is where it is whatever its
-// options ask for by now. UNIT_REFUSED: the result has the reasons, too.
+// options ask for by now; one that comes to a network of which others there have another file gets another
+// node, or stays as it is. UNIT_REFUSED: the result has the reasons, too.
 static int place(Planner *p, const UnitFile *file, const UnitOptions *options, Argosy__UnitRecord *next,
                  bool changes, bool stays, Argosy__Response__UnitResult *result) {
         _cleanup_free_ char *activates = NULL, *socket = NULL;
         ChangePlace found = {};
+        char met[REQUEST_MET_SIZE] = "";
         int r;
 
         if (options->global) {
@@ -95,9 +97,11 @@ static int place(Planner *p, const UnitFile *file, const UnitOptions *options, A
         }
         next->global = false;
         if (next->node && p->ops->may_stay(next->node, stays ? NULL : options, p->userdata)) {
-                if (changes && p->ops->stays)
+                if (p->ops->stays && (changes || request_has_only_shared(p, next->name)))
                         p->ops->stays(next->name, options, next->node, p->userdata);
-                return 0;
+                r = request_meet_others(p, next->name, !changes, met, result);
+                if (r != 0 || !*met)
+                        return r;
         }
         if (next->node && p->ops->waits && p->ops->waits(next->name, p->userdata))
                 return 0;
@@ -126,6 +130,11 @@ static int place(Planner *p, const UnitFile *file, const UnitOptions *options, A
         if (found.node) {
                 next->node = found.node;
                 return 0;
+        }
+        if (*met) {
+                result->status = EEXIST;
+                r = field_printf(&result->message, "%s, and no other node takes the unit", met);
+                return r < 0 ? r : UNIT_REFUSED;
         }
         if (*found.elsewhere && p->change->verb != ARGOSY__VERB__VERB_STOP) {
                 result->status = EEXIST;
@@ -268,15 +277,6 @@ static int refuse_files(const Source *source, const char *name, Argosy__Response
         return r < 0 ? r : UNIT_REFUSED;
 }
 
-// False: neither has it come nor does the cluster have it.
-static bool find_text(const Planner *p, const Source *source, ChangeContent *ret) {
-        const SpecEntry *spec = source->content ? NULL : cluster_state_find_spec(p->state, &source->hash);
-
-        ret->text = source->content ?: spec ? spec->content : NULL;
-        ret->len = source->content ? source->len : spec ? spec->len : 0;
-        return ret->text;
-}
-
 // A volume that is on its node already. UNIT_REFUSED.
 static int refuse_beside(const Planner *p, const UnitEntry *u, const Source *source,
                          Argosy__Response__UnitResult *result) {
@@ -285,65 +285,13 @@ static int refuse_beside(const Planner *p, const UnitEntry *u, const Source *sou
         int r;
 
         if (!u || !source->file->container || hash_equal(&u->spec->hash, &source->hash) ||
-            !find_text(p, source, &next))
+            !request_find_text(p, source, &next))
                 return 0;
         r = quadlet_beside_check_next(u->spec->content, u->spec->len, next.text, next.len, &why);
         if (r != -EINVAL)
                 return r;
         r = unit_result_fail(result, EINVAL, why);
         return r < 0 ? r : UNIT_REFUSED;
-}
-
-static ContentStep step_of(const UnitEntry *u, const Source *source) {
-        return (ContentStep){.before = u ? u->spec->hash : (Hash){}, .next = source->hash};
-}
-
-static bool is_same_step(const ContentStep *a, const ContentStep *b) {
-        return hash_equal(&a->before, &b->before) && hash_equal(&a->next, &b->next);
-}
-
-// As another instance was, of the same content and from the same one: before a node is looked for. What went
-// along with others since may only have become more. UNIT_REFUSED.
-static int refuse_unshared(const Planner *p, const UnitEntry *u, const Source *source,
-                           Argosy__Response__UnitResult *result) {
-        const ContentStep step = step_of(u, source);
-        const Unshared *other = &p->unshared;
-        int r;
-
-        if (other->status == 0 || p->n_along < other->n_along ||
-            unit_name_kind(result->name, NULL) != UNIT_NAME_INSTANCE || !is_same_step(&other->step, &step))
-                return 0;
-        r = unit_result_fail(result, other->status, other->message);
-        return r < 0 ? r : UNIT_REFUSED;
-}
-
-static int note_unshared(Planner *p, const ContentStep *step, const Argosy__Response__UnitResult *result) {
-        free(p->unshared.message);
-        p->unshared = (Unshared){.status = result->status,
-                                 .message = strdup(result->message),
-                                 .step = *step,
-                                 .n_along = p->n_along_before};
-        return p->unshared.message ? UNIT_REFUSED : -ENOMEM;
-}
-
-// With those that share a network with it. UNIT_REFUSED.
-static int share_networks(Planner *p, const UnitEntry *u, const Source *source,
-                          Argosy__Response__UnitResult *result) {
-        bool instance = unit_name_kind(result->name, NULL) == UNIT_NAME_INSTANCE;
-        const ContentStep step = step_of(u, source);
-        ChangeContent next = {.file = source->file};
-        int r;
-
-        if (!source->file->container || !find_text(p, source, &next))
-                return 0;
-        if (u && hash_equal(&u->spec->hash, &source->hash))
-                return request_keep_networks(p, result->name, &next, result);
-        if (instance && is_same_step(&p->shared, &step))
-                return 0; // with another instance
-        r = request_share_networks(p, result->name, u, &next, result);
-        if (r == 0 && instance)
-                p->shared = step;
-        return r == UNIT_REFUSED && instance ? note_unshared(p, &step, result) : r;
 }
 
 // A host that cannot have its new image. Of a unit that has had no node nothing stops: it pulls as any that
@@ -359,7 +307,7 @@ static int refuse_image(const Planner *p, const UnitEntry *u, const Source *sour
             next->target != ARGOSY__TARGET__TARGET_LAUNCHED ||
             (hash_equal(&u->spec->hash, &source->hash) &&
              (u->record->node == 0 || next->node == u->record->node)) ||
-            !find_text(p, source, &content))
+            !request_find_text(p, source, &content))
                 return 0;
         r = p->ops->image(result->name, next->node, &content, &why, p->userdata);
         if (r == 0 && why)
@@ -407,9 +355,13 @@ static int plan_record(Planner *p, const char *name, UnitEntry *u, const Source 
         if (r == 0)
                 r = refuse_unknown_role(p, source, options, result);
         if (r == 0)
-                r = refuse_unshared(p, u, source, result);
-        if (r == 0)
                 r = request_check_secrets(p, source, options, next.target, result);
+        if (r == 0)
+                r = refuse_during_rollout(p, u, source, result) ?: refuse_files(source, name, result);
+        if (r == 0)
+                r = refuse_beside(p, u, source, result);
+        if (r == 0)
+                r = request_share_networks(p, u, source, options, result);
         if (r != 0) {
                 unit_options_unref(options);
                 return r;
@@ -425,14 +377,7 @@ static int plan_record(Planner *p, const char *name, UnitEntry *u, const Source 
         if (r != 0)
                 return r;
 
-        r = refuse_during_rollout(p, u, source, result) ?: refuse_files(source, name, result);
-        if (r == 0)
-                r = refuse_beside(p, u, source, result);
-        if (r == 0)
-                r = refuse_image(p, u, source, &next, result);
-        if (r != 0)
-                return r;
-        r = put_content(p, source, result);
+        r = refuse_image(p, u, source, &next, result) ?: put_content(p, source, result);
         if (r != 0)
                 return r;
         if (ignored && !*result->message) {
@@ -446,8 +391,7 @@ static int plan_record(Planner *p, const char *name, UnitEntry *u, const Source 
                 return 0;
         next.extra = unit_extra_with_trial(&extra, u ? u->record : &next,
                                            is_tried(p, u, &next, source) ? &trial : NULL);
-        r = judged(p, batch_builder_put_unit(p->batch, &next, bump, 0), result);
-        return r ?: share_networks(p, u, source, result);
+        return judged(p, batch_builder_put_unit(p->batch, &next, bump, 0), result);
 }
 
 // "main" if the template says DefaultInstance=main, else "1". What has specifiers is known on a node only.
@@ -504,6 +448,7 @@ void request_take_back(Planner *p, const char *name, BatchBuilderMark mark) {
         batch_builder_rollback(p->batch, mark);
         if (p->ops->unplace && (!batch_builder_has_unit(p->batch, name) || request_has_only_shared(p, name)))
                 p->ops->unplace(name, p->userdata);
+        request_sharers_take_back(p, name);
 }
 
 int request_plan_unit(Planner *p, const char *name, Argosy__Response__UnitResult *result) {
@@ -639,6 +584,7 @@ int change_plan(ClusterState *state, const Argosy__Request__Change *change, Batc
         while (r == PLAN_ALL_AGAIN) {
                 batch_builder_rollback(b, mark);
                 request_cycles_take_back(&p);
+                request_sharers_take_back(&p, NULL);
                 message_free(response);
                 response = response_new(ARGOSY__RESPONSE__WHAT_CHANGE);
                 r = response ? plan_all(&p, response->change) : -ENOMEM;
@@ -648,6 +594,7 @@ int change_plan(ClusterState *state, const Argosy__Request__Change *change, Batc
         request_cycles_done(&p);
         request_contents_done(&p);
         request_mates_done(&p);
+        request_sharers_done(&p);
         replace_cycles_done(&p.replacers);
         for (size_t i = 0; p.parsed && i < change->n_files; i++)
                 unit_file_free(p.parsed[i]);

@@ -49,39 +49,3 @@ const char *decide_extent(const PendingRequest *t, DecideExtent text) {
                  t->n_kept == 1 ? " was" : "s were");
         return text;
 }
-
-// ------------------------------------------------------------------------------------------------ networks
-
-static void planned_network_free(void *network) {
-        free(((PlannedNetwork *) network)->unit);
-        free(network);
-}
-
-void decision_networks_done(Decision *d) {
-        map_done_with(&d->networks, planned_network_free);
-        d->networks = (Map){};
-}
-
-int decision_note_network(Decision *d, const char *file, const Hash *of, const char *unit,
-                          const char **ret_other) {
-        PlannedNetwork *n = map_find_str(&d->networks, file);
-        char *copy;
-
-        *ret_other = n ? n->unit : NULL;
-        if (n && hash_equal(&n->of, of))
-                return 0;
-        if (n && !streq(n->unit, unit) && batch_builder_has_unit(&d->batch, n->unit))
-                return 1;
-        copy = strdup(unit);
-        if (!copy)
-                return -ENOMEM;
-        n = n ?: MAP_NEW_STR(&d->networks, PlannedNetwork, file, file);
-        if (!n) {
-                free(copy);
-                return -ENOMEM;
-        }
-        free(n->unit);
-        n->unit = copy;
-        n->of = *of;
-        return 0;
-}

@@ -16,7 +16,6 @@ typedef struct Decision {
         BatchBuilder batch;
         Scheduler *scheduler; // made when first needed
         Dependencies planned; // of units that the batch puts
-        Map networks;         // PlannedNetwork by its file: what containers that the batch puts bring
         uint64_t n_jobs;      // that it begins
         ListNode taken;       // PendingRequest.queue: those of which there is something in the batch
         size_t n_served;      // units of the requests that had their turns
@@ -25,17 +24,6 @@ typedef struct Decision {
         PendingRequest *pulls;       // that asks hosts for the images that its units get; NULL: nobody does
         const AimList *aims; // whose units are planned at the moment; NULL: none
 } Decision;
-
-typedef struct PlannedNetwork {
-        Hash of;    // of the file
-        char *unit; // that brings it, unless it is not in the batch any more
-        char file[];
-} PlannedNetwork;
-
-// As ChangeOps.note_network().
-int decision_note_network(Decision *d, const char *file, const Hash *of, const char *unit,
-                          const char **ret_other) _warn_unused_;
-void decision_networks_done(Decision *d);
 
 // Bytes of an entry that are kept free while a request is planned: for its job, and what stands behind all.
 enum { ENTRY_SPARE_BYTES = 4096 };

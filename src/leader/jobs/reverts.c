@@ -7,14 +7,16 @@
 //      2. the job's wait for its start fails: queries/open-jobs.c keeps that wait, and notes it
 //      (OpenJob.reverting)
 //      3. here the unit is put with what the job's own record says of it before; instances of a template go
-//         together, with the template, as in an update, and so do all that share a network that goes back.
-//         This is the job's own doing, and one more part of it in the log
+//         together, with the template, as in an update, and so do all that share a network that goes back,
+//         and whoever has come to that on one of their nodes since. This is the job's own doing, and one
+//         more part of it in the log
 //      4. the wait goes on, for the former content, and then fails with the reason (Trial.why)
 //
 // What was down before stays as it is (with a network it goes back, and is not started), and so does what
 // the job has left alone. Of a record that names not all of its units, or whose former content is not kept
 // any more, the unit stays with the new one: it has failed as it is. So does one whose former content would
-// go in a cycle with the order that others have got since, or that has another file of a network.
+// go in a cycle with the order that others have got since. One of which its node has another network by now
+// goes back on another node, or waits for one.
 //
 // Nothing of it is lost with a leader: which units are on trial is in the log, and that one failed is told
 // again.
@@ -26,6 +28,7 @@
 #include "array.h"
 #include "batch-builder.h"
 #include "log.h"
+#include "map.h"
 #include "message-of.h"
 #include "message.h"
 #include "network-change.h"
@@ -55,6 +58,8 @@ typedef struct Reverts {
         size_t n_templates, allocated;
         NetworkChange networks;      // that come back with what has failed, each once
         const JobItem *network_item; // the first of those
+        Map own;                     // UnitEntry by name: that have a former content of their own
+        BatchBuilderMark mark;       // before them
         bool full; // the entry takes no more units
 } Reverts;
 
@@ -115,6 +120,7 @@ static void reverts_done(Reverts *r) {
                 free(r->templates[--r->n_templates].name);
         free(r->templates);
         network_change_done(&r->networks);
+        map_done(&r->own);
 }
 
 // ------------------------------------------------------------------------------------------- what goes back
@@ -169,6 +175,22 @@ static int note_networks(Reverts *r, const Argosy__JobUnits *group, const char *
         return k;
 }
 
+static int note_own(Reverts *r, const Argosy__JobRecord *record) {
+        const ClusterState *state = r->d->leader->state;
+        int k = 0;
+
+        for (size_t g = 0; k == 0 && g < record->n_units; g++)
+                for (size_t i = 0; k == 0 && i < record->units[g]->n_names; i++) {
+                        const char *name = record->units[g]->names[i];
+                        UnitEntry *e = cluster_state_find_unit(state, name);
+
+                        if (e && former_of(r->d->leader, e, record->units[g]))
+                                k = map_add_str(&r->own, name, e);
+                        k = k == -EEXIST ? 0 : k;
+                }
+        return k;
+}
+
 // With one network others may go back, which go back to more.
 static int collect_networks(Reverts *r, const Argosy__JobRecord *record) {
         size_t before;
@@ -180,7 +202,7 @@ static int collect_networks(Reverts *r, const Argosy__JobRecord *record) {
                         for (size_t i = 0; k == 0 && i < record->units[g]->n_names; i++)
                                 k = note_networks(r, record->units[g], record->units[g]->names[i]);
         } while (k == 0 && r->networks.n > before);
-        return k;
+        return k < 0 || r->networks.n == 0 ? k : note_own(r, record);
 }
 
 typedef struct Why {
@@ -188,17 +210,42 @@ typedef struct Why {
         bool along; // with another instance
 } Why;
 
-// Whether it may have the networks of its former content again beside what others have got since. 0,
-// -EINVAL, or -ENOMEM.
-static int take_networks(const Reverts *r, const UnitEntry *e, SpecEntry *former) {
-        const char *other = NULL;
-        const UnitFile *file;
-        int k = spec_entry_file(former, &file);
+// Whoever has come to a network of a unit that goes back, on its node, goes with it.
+typedef struct Joined {
+        Reverts *r;
+        const NetworkChange *change;
+        size_t n;
+        bool counts;
+} Joined;
 
-        if (k >= 0 && file->container)
-                k = rollout_networks_meet(r->d->leader, e->record->name, e->spec,
-                                          &(ChangeContent){file, former->content, former->len}, &other);
-        return k == -ENOMEM ? k : other ? -EINVAL : 0;
+static int take_joined(Unit *v, void *userdata) {
+        Joined *j = userdata;
+        Decision *d = j->r->d;
+
+        if (map_find_str(&j->r->own, v->name))
+                return 0; // by its own former content
+        if (batch_builder_has_unit(&d->batch, v->name))
+                return batch_builder_has_unit_since(&d->batch, v->name, j->r->mark) ? 0 : -EBUSY;
+        j->n++;
+        return j->counts ? 0 : rollout_networks_put(d->leader, &d->batch, j->change, v, true);
+}
+
+// 0, -EBUSY, -ENOMEM; r->full: the entry has no room for all of them and the unit itself.
+static int put_joined(Reverts *r, const UnitEntry *e, const SpecEntry *former, const Unit *u) {
+        NetworkChange change;
+        Joined j = {.r = r, .change = &change, .counts = true};
+        int k = network_change_of(e->record->name, e->spec->content, e->spec->len, former->content,
+                                  former->len, &change);
+
+        if (k == 0 && change.n > 0)
+                k = rollout_networks_each(r->d->leader, &change, u, u->node, take_joined, &j);
+        if (k == 0 && j.n > 0 && !batch_builder_takes_request(&r->d->batch, 1 + j.n))
+                r->full = true;
+        j.counts = false;
+        if (k == 0 && j.n > 0 && !r->full)
+                k = rollout_networks_each(r->d->leader, &change, u, u->node, take_joined, &j);
+        network_change_done(&change);
+        return k;
 }
 
 // `why` NULL: a template.
@@ -220,10 +267,12 @@ static int put(Reverts *r, const UnitEntry *e, const Argosy__JobUnits *group, ui
         next.spec = (ProtobufCBinaryData){.data = former->hash.bytes, .len = HASH_SIZE};
         if (!why)
                 return batch_builder_put_unit(&r->d->batch, &next, 0, e->record->revision);
-        k = take_networks(r, e, former)
-                    ?: ordering_take(l, &r->d->planned, &r->d->batch, next.name, former, NULL);
+        k = ordering_take(l, &r->d->planned, &r->d->batch, next.name, former, NULL);
         if (k < 0)
                 return k == -EINVAL ? 0 : k;
+        k = u && u->node ? put_joined(r, e, former, u) : 0;
+        if (k < 0 || r->full)
+                return k;
         next.from_template = group->from_template;
         Argosy__Trial trial =
                 MESSAGE_OF(trial, .failed = revision, .why = (char *) why->text, .along = why->along);
@@ -305,23 +354,24 @@ static void keep_the_rest(Reverts *r) {
         }
 }
 
-static int put_part(const Reverts *r, BatchBuilderMark mark) {
+static int put_part(const Reverts *r) {
         Argosy__JobRecord record = ARGOSY__JOB_RECORD__INIT;
+        size_t n = r->d->batch.n_ops - r->mark.n_ops;
 
-        if (r->d->batch.n_ops == mark.n_ops)
+        if (n == 0)
                 return 0;
-        Argosy__LogOp__JobPut part =
-                MESSAGE_OF(log_op__job_put, .job = &record,
-                           .n_ops = (uint32_t) (r->d->batch.n_ops - mark.n_ops), .number = r->job->number);
+        Argosy__LogOp__JobPut part = MESSAGE_OF(log_op__job_put, .job = &record, .n_ops = (uint32_t) n,
+                                                .number = r->job->number);
         return batch_builder_put_job(&r->d->batch, &part);
 }
 
 // -EBUSY: with the next entry.
 static int revert(Reverts *r) {
-        BatchBuilderMark mark = batch_builder_mark(&r->d->batch);
         const Leader *l = r->d->leader;
         Argosy__JobRecord *record = NULL;
         int e = collect(r);
+
+        r->mark = batch_builder_mark(&r->d->batch);
 
         if (e < 0 || list_is_empty(&r->job->reverting))
                 return e;
@@ -337,7 +387,7 @@ static int revert(Reverts *r) {
                 return e;
         if (!r->full)
                 keep_the_rest(r);
-        return put_part(r, mark);
+        return put_part(r);
 }
 
 int reverts_decide(Decision *d) {

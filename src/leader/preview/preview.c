@@ -137,7 +137,6 @@ Preview *preview_free(Preview *p) {
         batch_builder_done(&p->alone.batch);
         scheduler_free(p->alone.scheduler);
         dependencies_done_all(&p->alone.planned);
-        decision_networks_done(&p->alone);
         free(p);
         return NULL;
 }

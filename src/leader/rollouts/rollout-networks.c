@@ -183,50 +183,60 @@ int rollout_networks_put_others(Leader *l, BatchBuilder *b, const NetworkChange 
 
 typedef struct Meeting {
         const Leader *l;
-        const char *name; // who comes
-        const char *other;
+        const Unit *unit; // that comes
+        const Node *node;
+        const char *file;
+        Hash of;
 } Meeting;
 
-const char *rollout_networks_other(const Leader *l, const char *name, const NamedNetwork *network) {
-        const char *other =
-                network->is_new ? stop_dependents_find(&l->network_users, network->file, name) : NULL;
-        const UnitEntry *e = other ? cluster_state_find_unit(l->state, other) : NULL;
-        Hash of = e ? quadlet_beside_hash(&network->part) : (Hash){};
+static bool has_other(const Meeting *m, const Unit *v) {
+        const UnitEntry *e = v != m->unit ? cluster_state_find_unit(m->l->state, v->name) : NULL;
 
-        return e && quadlet_beside_is_other(e->spec->content, e->spec->len, network->file, &of)
-                       ? other
-                       : NULL;
+        return e && quadlet_beside_is_other(e->spec->content, e->spec->len, m->file, &m->of);
 }
 
 static int meet(const NamedNetwork *network, void *userdata) {
         Meeting *m = userdata;
 
-        m->other = rollout_networks_other(m->l, m->name, network);
-        return m->other != NULL;
+        if (!network->is_new)
+                return 0;
+        m->file = network->file;
+        m->of = quadlet_beside_hash(&network->part);
+        list_foreach (i, &m->node->placed)
+                if (has_other(m, CONTAINER_OF(i, Unit, placed)))
+                        return 1;
+        return 0;
 }
 
-int rollout_networks_meet(const Leader *l, const char *name, const SpecEntry *before,
-                          const ChangeContent *next, const char **ret) {
-        Meeting m = {.l = l, .name = name};
-        int r = network_change_each_named(next->file->networks, next->text, next->len, before, meet, &m);
+int rollout_networks_meet(const Leader *l, const Unit *u, const UnitFile *file, const SpecEntry *next) {
+        const UnitEntry *e = cluster_state_find_unit(l->state, u->name);
+        Meeting m = {.l = l, .unit = u, .node = u->node};
 
-        *ret = m.other;
-        return MIN_OF(r, 0);
+        return u->node ? network_change_each_named(file->networks, next->content, next->len,
+                                                   e ? e->spec : NULL, meet, &m)
+                       : 0;
 }
 
-const char *rollout_networks_update(const Leader *l, const char *network) {
+// What it brings or takes: who goes back to what it had is not to find another one there.
+static bool moves_network(const SpecEntry *before, const SpecEntry *spec, const char *network,
+                          const Hash *of) {
+        UnitPart a, b;
+        bool had = before && quadlet_beside_find(before->content, before->len, network, &a),
+             has = spec && quadlet_beside_find(spec->content, spec->len, network, &b);
+        Hash from = had ? quadlet_beside_hash(&a) : (Hash){}, to = has ? quadlet_beside_hash(&b) : (Hash){};
+
+        return had != has ||
+               (had && !hash_equal(&from, &to) && (hash_equal(&from, of) || hash_equal(&to, of)));
+}
+
+const char *rollout_networks_update(const Leader *l, const char *network, const Hash *of) {
         list_foreach (i, &l->rollouts) {
                 const Rollout *o = CONTAINER_OF(i, Rollout, all);
                 const Argosy__RolloutRecord *r = cluster_state_find_rollout(l->state, o->budget->name);
                 const SpecEntry *before = r ? rollout_spec(l, &r->spec_before) : NULL,
                                 *spec = r ? rollout_spec(l, &r->spec) : NULL;
-                UnitPart a, b;
-                bool had = before && quadlet_beside_find(before->content, before->len, network, &a),
-                     has = spec && quadlet_beside_find(spec->content, spec->len, network, &b);
-                Hash of = has ? quadlet_beside_hash(&b) : (Hash){};
 
-                if (had != has ||
-                    (had && quadlet_beside_is_other(before->content, before->len, network, &of)))
+                if (moves_network(before, spec, network, of))
                         return o->budget->name;
         }
         return NULL;
@@ -239,6 +249,8 @@ typedef struct InTheWay {
         const char *name; // of the group that is about to change
         const NetworkChange *change;
         const DisruptionBudget *judged; // the last group, whose update changes no network
+        const char *file; // that is looked at
+        Hash from, to;    // what it is before and then, if it is a network's
         const char *found;
         int r;
 } InTheWay;
@@ -253,20 +265,43 @@ static int changes_networks(const Leader *l, const Argosy__RolloutRecord *r) {
         return k < 0 ? k : any;
 }
 
+// Of a container by its name: who has its network may have an older file of it.
+static bool has_same(const InTheWay *w, const char *name) {
+        const UnitEntry *e = cluster_state_find_unit(w->l->state, name);
+
+        return e && (!str_has_suffix(w->file, QUADLET_NETWORK) ||
+                     !quadlet_beside_is_other(e->spec->content, e->spec->len, w->file, &w->from) ||
+                     !quadlet_beside_is_other(e->spec->content, e->spec->len, w->file, &w->to));
+}
+
 static void look_at(const char *name, void *userdata) {
         InTheWay *w = userdata;
-        const Unit *u = unit_find(w->l, name);
+        const Unit *u = w->r == 0 && !w->found && has_same(w, name) ? unit_find(w->l, name) : NULL;
         const DisruptionBudget *g = u ? u->budget : NULL;
         const Argosy__RolloutRecord *r = g && g->rollout && !streq(g->name, w->name)
                                                  ? cluster_state_find_rollout(w->l->state, g->name)
                                                  : NULL;
 
-        if (w->r < 0 || w->found || g == w->judged || !rollout_is_under_way(r))
+        if (g == w->judged || !rollout_is_under_way(r))
                 return;
         w->judged = g;
         w->r = w->change->n > 0 ? 1 : changes_networks(w->l, r);
         if (w->r == 1)
                 w->found = name;
+}
+
+static Hash hash_in(const void *content, size_t len, const char *file) {
+        UnitPart part;
+
+        return quadlet_beside_find(content, len, file, &part) ? quadlet_beside_hash(&part) : (Hash){};
+}
+
+static void look_at_users(InTheWay *w, const char *file, const SpecEntry *before,
+                          const ChangeContent *next) {
+        w->file = file;
+        w->from = hash_in(before->content, before->len, file);
+        w->to = hash_in(next->text, next->len, file);
+        stop_dependents_each(&w->l->network_users, file, look_at, w);
 }
 
 int rollout_networks_in_the_way(Leader *l, const char *name, const SpecEntry *before,
@@ -278,14 +313,14 @@ int rollout_networks_in_the_way(Leader *l, const char *name, const SpecEntry *be
         int r = network_change_of(name, before->content, before->len, next->text, next->len, &change);
 
         for (size_t i = 0; i < change.n && r == 0; i++)
-                stop_dependents_each(&l->network_users, change.list[i].file, look_at, &w);
+                look_at_users(&w, change.list[i].file, before, next);
         while (r == 0 && quadlet_beside_names_next(&at, &name_of, &len)) {
                 _cleanup_free_ char *file = strndup(name_of, len);
 
                 if (!file)
                         r = -ENOMEM;
                 else
-                        stop_dependents_each(&l->network_users, file, look_at, &w);
+                        look_at_users(&w, file, before, next);
                 r = MIN_OF(r, w.r < 0 ? w.r : 0);
         }
         network_change_done(&change);

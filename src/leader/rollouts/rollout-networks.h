@@ -12,8 +12,8 @@ int rollout_networks_of(const UnitEntry *e, const SpecEntry *next, NetworkChange
 // What changes on the way that the rollout goes. As network_change_of().
 int rollout_networks_of_record(const Leader *l, const Argosy__RolloutRecord *r,
                                NetworkChange *ret) _warn_unused_;
-// Calls `each` for all other units on the node that have another file of one of them. What it returns but 0
-// ends it.
+// Calls `each` for all other units on the node that have the former file of one of them. What it returns but
+// 0 ends it.
 int rollout_networks_each(const Leader *l, const NetworkChange *c, const Unit *u, const Node *n,
                           int (*each)(Unit *v, void *userdata), void *userdata) _warn_unused_;
 // Whether one of them runs and would not start again (rollout_order_blocks()): ROLLOUT_BLOCKED, and *ret is
@@ -24,21 +24,18 @@ int rollout_networks_judge(const Leader *l, const BatchBuilder *b, const Network
 // Puts the record of one that is not the rollout's own; `back`: the rollout returns. 0, -EBUSY, -ENOMEM.
 int rollout_networks_put(Leader *l, BatchBuilder *b, const NetworkChange *c, const Unit *v,
                          bool back) _warn_unused_;
-// Those of all others on the node that have another file of one of them. As above.
+// Those of all others on the node that have the former file of one of them. As above.
 int rollout_networks_put_others(Leader *l, BatchBuilder *b, const NetworkChange *c, const Unit *u,
                                 const Node *n, bool back) _warn_unused_;
-// One that has another file of the network to which that unit comes, as it has not named it so far; NULL:
-// none.
-const char *rollout_networks_other(const Leader *l, const char *name, const NamedNetwork *network);
-// Whether the content names a network that `before` does not (NULL: nothing), and of which another unit has
-// another file: *ret has the name of one, which lives as long as that, or NULL. 0 or -ENOMEM.
-int rollout_networks_meet(const Leader *l, const char *name, const SpecEntry *before,
-                          const ChangeContent *next, const char **ret) _warn_unused_;
-// The name of an update that is under way and changes the network, or brings it to its units, or takes it
-// from them; NULL: none does.
-const char *rollout_networks_update(const Leader *l, const char *network);
-// Whether units that share a network with `name`, which is to get that content in place of `before`, are
-// being updated themselves, so that one of the two would bring it to the other's units: *ret has the name of
-// one, which lives as long as that, or NULL. 0 or -ENOMEM.
+// Whether that content, of which `file` is the meaning, names a network that the unit has not named so far,
+// and of which another one on its node has another file: 1 or 0, or -ENOMEM.
+int rollout_networks_meet(const Leader *l, const Unit *u, const UnitFile *file,
+                          const SpecEntry *next) _warn_unused_;
+// The name of an update that is under way and changes the network from or to that file, or brings it to its
+// units, or takes it from them, whatever file they have; NULL: none does.
+const char *rollout_networks_update(const Leader *l, const char *network, const Hash *of);
+// Whether units that have a network of `name`, which is to get that content in place of `before`, are being
+// updated themselves, so that one of the two would bring it to the other's units: *ret has the name of one,
+// which lives as long as that, or NULL. 0 or -ENOMEM.
 int rollout_networks_in_the_way(Leader *l, const char *name, const SpecEntry *before,
                                 const ChangeContent *next, const char **ret) _warn_unused_;

@@ -338,16 +338,6 @@ static int check_beside(PendingRequest *t, const Plan *p) {
                 return CHECK_REFUSED;
         }
         if (r == 0 && p->before && p->file->container)
-                r = rollout_networks_meet(t->leader, p->name, p->before,
-                                          &(ChangeContent){p->file, next, len}, &other);
-        if (r == 0 && other) {
-                request_refuse(t, EEXIST,
-                               "%s: %s has another file of a network that it has not had so far, and a node "
-                               "has one network of a name: call it otherwise",
-                               p->name, other);
-                return CHECK_REFUSED;
-        }
-        if (r == 0 && p->before && p->file->container)
                 r = rollout_networks_in_the_way(t->leader, p->name, p->before,
                                                 &(ChangeContent){p->file, next, len}, &other);
         if (r < 0 || !other)

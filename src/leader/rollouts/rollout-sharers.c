@@ -99,20 +99,22 @@ static RolloutItem item_of(const Leader *l, const Rollout *o, const Argosy__Roll
                            const Unit *u) {
         const UnitEntry *e = cluster_state_find_unit(l->state, u->name);
         RolloutItem item = {};
-        bool has_other;
+        bool has_former;
 
         if (!e || is_own(l, o, r, u))
                 return item;
-        has_other = network_change_concerns(&o->sharers->change, e->spec);
-        if (e->record->revision <= r->revision && has_other == rollout_is_returning(r))
+        has_former = network_change_concerns(&o->sharers->change, e->spec);
+        if (!has_former && !network_change_has(&o->sharers->change, e->spec))
+                return item; // its network of that name is another one
+        if (e->record->revision <= r->revision && has_former == rollout_is_returning(r))
                 return item; // it had the file before
         item.mine = true;
-        item.changed = has_other == rollout_is_returning(r);
+        item.changed = has_former == rollout_is_returning(r);
         if (e->record->global || e->record->target != ARGOSY__TARGET__TARGET_LAUNCHED)
                 return item;
         // Who was down as it went along says nothing of the network.
         item.wanted_up = !record_final_outcome(e->record, e->record->node) &&
-                         (has_other || rollout_is_returning(r) || record_is_on_trial(e->record));
+                         (has_former || rollout_is_returning(r) || record_is_on_trial(e->record));
         item.unplaced = e->record->node == 0;
         rollout_view_unit_on_node(l, u->node ? unit_on_node_find(u, u->node) : NULL, e, &item);
         return item;

@@ -147,12 +147,13 @@ int rollout_change_nodes(Leader *l, BatchBuilder *b, Rollout *o, const Argosy__R
 
 // ------------------------------------------------------------------------------------------------ units
 
+// A node that has another file of a network to which the unit comes does not take it either.
 int rollout_place(Leader *l, const Unit *u, SpecEntry *spec, Scheduler **scheduler,
                   Argosy__UnitRecord *next) {
         UnitOptions *options = NULL;
         SchedulerAnswer place = {};
         const UnitFile *file;
-        int r;
+        int r, met;
 
         if (next->target == ARGOSY__TARGET__TARGET_INACTIVE || !u->node)
                 return 0; // the scheduler places it later
@@ -161,7 +162,9 @@ int rollout_place(Leader *l, const Unit *u, SpecEntry *spec, Scheduler **schedul
                 r = unit_file_expand(file, u->name, u->name, &options, NULL);
         if (r < 0)
                 return r == -EINVAL ? ROLLOUT_NO_NODE : r;
-        if (!node_admits(l, u->node, options)) {
+        met = node_admits(l, u->node, options) ? rollout_networks_meet(l, u, file, spec) : 1;
+        r = MIN_OF(met, 0);
+        if (met > 0) {
                 *scheduler = *scheduler ?: scheduler_new(l, 0);
                 r = scheduler_place(*scheduler, u->name, options, false, &place);
                 next->node = place.node;

@@ -444,6 +444,25 @@ bool scheduler_conflict_between(const Leader *l, const Unit *a, const Unit *b) {
                                           b->scheduling.place - 1);
 }
 
+const char *scheduler_find_other(const Leader *l, const char *name,
+                                 bool (*counts)(const char *name, void *userdata), void *userdata,
+                                 const char **ret_claim) {
+        const Placement *p = l->places->placement;
+        uint32_t unit = number_of(l, name), other = PLACEMENT_NONE;
+        const char *first = NULL, *claim;
+
+        while (unit != PLACEMENT_NONE &&
+               (other = placement_next_other(p, unit, other, &claim)) != PLACEMENT_NONE) {
+                const char *found = placement_unit_name(p, other);
+
+                if ((!first || strcmp(found, first) < 0) && counts(found, userdata)) {
+                        first = found;
+                        *ret_claim = claim;
+                }
+        }
+        return first;
+}
+
 bool scheduler_must_go(const Leader *l, const Unit *u) {
         const Placement *p = l->places->placement;
 

@@ -20,6 +20,11 @@ bool scheduler_sync_refusals_step(Leader *l); // as much of it as one turn takes
 bool scheduler_conflict_on(const Leader *l, const Unit *u, const Node *n);
 bool scheduler_conflict_between(const Leader *l, const Unit *a, const Unit *b);
 bool scheduler_may_conflict(const Leader *l, const Unit *u);
+// The first by name of those on its node that have another volume or network of a name that it has, too, and
+// count; *ret_claim: "network front=...", as it has it itself. NULL: none does.
+const char *scheduler_find_other(const Leader *l, const char *name,
+                                 bool (*counts)(const char *name, void *userdata), void *userdata,
+                                 const char **ret_claim);
 // It is not where those are that it is to be with, or conflicts with somebody there. A node whose labels
 // have changed is no reason.
 bool scheduler_must_go(const Leader *l, const Unit *u);

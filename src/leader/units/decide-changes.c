@@ -279,21 +279,17 @@ static void on_each_sharer(const char *network, void (*each)(const char *name, v
         stop_dependents_each(&d->leader->network_users, network, each, each_data);
 }
 
-static const char *on_find_sharer(const char *network, const char *but, void *userdata) {
+static const char *on_find_network_update(const char *network, const Hash *of, void *userdata) {
         const Decision *d = userdata;
 
-        return stop_dependents_find(&d->leader->network_users, network, but);
+        return rollout_networks_update(d->leader, network, of);
 }
 
-static const char *on_find_network_update(const char *network, void *userdata) {
+static const char *on_find_other(const char *name, bool (*counts)(const char *name, void *userdata),
+                                 void *counts_data, const char **ret_claim, void *userdata) {
         const Decision *d = userdata;
 
-        return rollout_networks_update(d->leader, network);
-}
-
-static int on_note_network(const char *network, const Hash *of, const char *name, const char **ret_other,
-                           void *userdata) {
-        return decision_note_network(userdata, network, of, name, ret_other);
+        return d->scheduler ? scheduler_find_other(d->leader, name, counts, counts_data, ret_claim) : NULL;
 }
 
 static bool on_is_up(const char *name, void *userdata) {
@@ -386,9 +382,8 @@ static const ChangeOps change_ops = {.image = on_image,
                                      .siblings = on_siblings,
                                      .find_activator = on_find_activator,
                                      .each_sharer = on_each_sharer,
-                                     .find_sharer = on_find_sharer,
                                      .find_network_update = on_find_network_update,
-                                     .note_network = on_note_network,
+                                     .find_other = on_find_other,
                                      .is_up = on_is_up,
                                      .is_unheard = on_is_unheard,
                                      .each_dependent = on_each_dependent,

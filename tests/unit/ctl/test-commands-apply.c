@@ -173,7 +173,7 @@ static void a_plan_says_which_networks_change(void **state) {
         _cleanup_outcome_ Outcome o = run_here(plans_another_network, "apply --plan --set=shop", "");
 
         assert_int_equal(o.code, 5);
-        assert_non_null(strstr(o.out, "  front.network changes for all units that name it, in other sets, "
+        assert_non_null(strstr(o.out, "  front.network changes for all units that have it, in other sets, "
                                       "too\n--- box.service, in the cluster\n"));
         assert_non_null(strstr(
                 o.out, "side.service: shares front.network, which changes: stops and starts again, on "

@@ -114,8 +114,9 @@ static void what_is_shared_all_units_of_a_node_have_alike(void **state) {
         _cleanup_(donep) Fixture *f = hosts(1);
         uint32_t a = add(f, "a", class_of(f, &(PlacementSpec){.conflicts = one})),
                  b = add(f, "b", class_of(f, &(PlacementSpec){.conflicts = one})),
-                 d = add(f, "d", class_of(f, &(PlacementSpec){.conflicts = other})), c;
+                 d = add(f, "d", class_of(f, &(PlacementSpec){.conflicts = other})), c, others[2];
         PlacementRefusal *why;
+        const char *what;
         size_t n;
 
         round_at(f, 0, 0);
@@ -130,6 +131,16 @@ static void what_is_shared_all_units_of_a_node_have_alike(void **state) {
         assert_non_null(strstr(why[0].reason, " there has another volume data"));
         assert_null(strchr(why[0].reason, '='));
         placement_refusals_free(why, n);
+        assert_int_equal(placement_next_other(f->p, a, PLACEMENT_NONE, &what), PLACEMENT_NONE);
+        assert_int_equal(placement_next_other(f->p, c, PLACEMENT_NONE, &what), PLACEMENT_NONE);
+        placement_unit_put(f->p, c, at(f, a)); // whatever is thought of it
+        others[0] = placement_next_other(f->p, c, PLACEMENT_NONE, &what);
+        assert_string_equal(what, "volume data=2");
+        others[1] = placement_next_other(f->p, c, others[0], &what);
+        assert_int_equal(MIN_OF(others[0], others[1]), MIN_OF(a, b));
+        assert_int_equal(MAX_OF(others[0], others[1]), MAX_OF(a, b));
+        assert_int_equal(placement_next_other(f->p, c, others[1], &what), PLACEMENT_NONE);
+        placement_unit_put(f->p, c, PLACEMENT_NONE);
         placement_unit_remove(f->p, a);
         round_at(f, 0, 0);
         assert_int_equal(at(f, c), PLACEMENT_NONE);

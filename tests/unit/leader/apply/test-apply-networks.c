@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A folder that changes a network changes it for all units that name it: its plan names them.
+// A folder that changes a network changes it for all units that have its former file: its plan names them.
 #include <errno.h>
 
 #include "apply-words.h"
@@ -80,20 +80,37 @@ static void a_plan_names_nobody_whose_network_stays_or_whom_it_changes(void **st
         assert_int_equal(plan(after)->apply_plan->n_sharers, 1); // the cluster has it by now
 }
 
-static void a_plan_names_who_has_a_network_that_a_new_unit_brings_otherwise(void **state) {
-        static const Wanted comes[] = {{"new.service", SHARER("new", "3"), LAUNCHED}};
+// It comes to a network of its own, on another node.
+static void a_new_unit_that_brings_another_network_of_a_name_changes_nobody(void **state) {
+        static const Wanted comes[] = {
+                {"new.service",
+                 "[Container]\nImage=localhost/new:1\nNetwork=front.network\n" NETWORK("front", "3"),
+                 LAUNCHED}};
         const Folder more = {.set = "more", .units = comes, .n = 1};
         const Argosy__Response__ApplyPlan *p = plan_with_files(more);
 
-        assert_int_equal(p->n_sharers, 2);
-        assert_string_equal(sharer(p, "web.service")->set, "shop");
+        assert_int_equal(p->n_sharers, 0);
         assert_int_equal(apply(more)->status, 0);
-        assert_unit("web.service", SHARER("web", "3"), LAUNCHED, "shop");
-        assert_unit("app.service", SHARER("app", "3"), LAUNCHED, "shop");
+        assert_unit("web.service", SHARER("web", "1"), LAUNCHED, "shop");
+        assert_unit("new.service", comes[0].content, LAUNCHED, "more");
+        assert_int_not_equal(rig_record(&g, "new.service")->node, 0);
+        assert_int_not_equal(rig_record(&g, "new.service")->node, rig_record(&g, "web.service")->node);
+}
+
+// Another folder has another network of that name.
+static void a_plan_names_nobody_who_has_a_third_file(void **state) {
+        static const char other[] =
+                "[Container]\nImage=localhost/side:1\nNetwork=front.network\n" NETWORK("front", "3");
+
+        (void) change(ARGOSY__VERB__VERB_START, "side.service", other);
+        assert_int_equal(plan_with_files(after)->n_sharers, 0);
+        assert_int_equal(apply(after)->status, 0);
+        assert_unit("side.service", other, LAUNCHED, "");
 }
 
 #undef TEST
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup_networks, teardown)
 RUN_TESTS(TEST(a_plan_names_who_shares_a_network_that_changes),
           TEST(a_plan_names_nobody_whose_network_stays_or_whom_it_changes),
-          TEST(a_plan_names_who_has_a_network_that_a_new_unit_brings_otherwise))
+          TEST(a_new_unit_that_brings_another_network_of_a_name_changes_nobody),
+          TEST(a_plan_names_nobody_who_has_a_third_file))

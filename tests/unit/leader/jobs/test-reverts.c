@@ -217,6 +217,58 @@ static void who_shares_a_network_and_was_down_before_is_not_ordered_to_start(voi
         assert_int_equal(rig_record(&g, "down.service")->start_rev, start);
 }
 
+#define ON(node, image, subnet)                                                                          \
+        "[Container]\nImage=localhost/" image ":1\nNetwork=front.network\n[X-Argosy]\nHost=" node "\n" \
+        NETWORK(subnet)
+
+// Its node has one network of that name; on another one it has one of its own.
+static void who_has_come_to_a_network_since_goes_back_with_it_on_its_node(void **state) {
+        uint64_t job;
+
+        start_sharers();
+        (void) replace("web.service", ON("n2", "web", "1"));
+        rig_pass_ms(&g, LATER_MS);
+        g.start_ms = 3000;
+        g.bad = hash_of(ON("n2", "web", "2"), strlen(ON("n2", "web", "2")));
+        job = replace("web.service", ON("n2", "web", "2"));
+        assert_int_equal(rig_change(&g, START, "late.service", ON("n2", "late", "2"))->status, 0);
+        assert_int_equal(rig_change(&g, START, "far.service", ON("n3", "far", "2"))->status, 0);
+        assert_true(rig_record(&g, "late.service")->node > 0 && rig_record(&g, "far.service")->node > 0);
+        rig_pass_ms(&g, 30 * LATER_MS);
+        assert_int_equal(state_of(job), FAILED);
+        assert_true(rig_has_content(&g, "web.service", ON("n2", "web", "1")));
+        assert_true(rig_has_content(&g, "late.service", ON("n2", "late", "1")));
+        assert_true(rig_has_content(&g, "far.service", ON("n3", "far", "2")));
+        assert_up("web.service");
+        assert_up("late.service");
+        assert_up("far.service");
+}
+
+// What it ran with names a network of which its node has another one by now.
+static void who_goes_back_to_a_network_that_is_another_one_by_now_gets_another_node(void **state) {
+        static const char bad[] = "[Container]\nImage=localhost/web:2\n";
+        uint64_t job;
+
+        start_sharers();
+        (void) rig_change(&g, ARGOSY__VERB__VERB_DESTROY, "app.service", NULL);
+        (void) rig_change(&g, ARGOSY__VERB__VERB_DESTROY, "more@.service", NULL);
+        (void) replace("web.service", ON("n2", "web", "1"));
+        (void) replace("web.service", WEB("1"));
+        rig_pass_ms(&g, LATER_MS);
+        assert_int_equal(rig_host_of(&g, "web.service"), 2);
+        g.start_ms = 3000;
+        g.bad = hash_of(bad, strlen(bad));
+        job = replace("web.service", bad);
+        assert_int_equal(rig_change(&g, START, "late.service", ON("n2", "late", "2"))->status, 0);
+        rig_pass_ms(&g, 30 * LATER_MS);
+        assert_int_equal(state_of(job), FAILED);
+        assert_true(rig_has_content(&g, "web.service", WEB("1")));
+        assert_true(rig_has_content(&g, "late.service", ON("n2", "late", "2")));
+        assert_int_not_equal(rig_host_of(&g, "web.service"), 2);
+        assert_up("web.service");
+        assert_up("late.service");
+}
+
 static void assert_one_place_for_each_unit(Rig *r) {
         _cleanup_(message_freep) Argosy__LogBatch *batch =
                 argosy__log_batch__unpack(NULL, r->entry_len, r->entry);
@@ -421,6 +473,10 @@ RUN_TESTS(
                                         teardown),
         cmocka_unit_test_setup_teardown(who_shares_a_network_and_was_down_before_is_not_ordered_to_start,
                                         setup, teardown),
+        cmocka_unit_test_setup_teardown(who_has_come_to_a_network_since_goes_back_with_it_on_its_node,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(
+                who_goes_back_to_a_network_that_is_another_one_by_now_gets_another_node, setup, teardown),
         cmocka_unit_test_setup_teardown(what_ran_goes_back_and_the_job_has_failed, setup, teardown),
         cmocka_unit_test_setup_teardown(what_goes_back_is_not_moved_by_the_same_entry, setup,
                                         teardown),

@@ -163,6 +163,56 @@ static void more_sharers_on_a_node_than_an_entry_has_units_get_it_all_the_same(v
         assert_true(rig_has_content(&g, "more.service", ON_N2("more", "2")));
 }
 
+#define ON_N3(image, subnet)                                                                  \
+        "[Container]\nImage=localhost/" image ":1\nNetwork=front.network\n[X-Argosy]\nHost=n3\n" \
+        NETWORK(subnet)
+
+// On a node where nobody has the file that changes.
+static void who_has_a_third_file_keeps_it(void **state) {
+        RigAnswer *a;
+
+        for (uint32_t i = 1; i <= 3; i++)
+                rig_host_set_labels(&g, i, "podman", "5.4");
+        (void) rig_change(&g, START, "else.service", ON_N3("else", "3"));
+        start_sharers();
+        assert_int_equal(rig_host_of(&g, "else.service"), 3);
+        a = begin((RigRollout){UPDATE, "web@.service", SHARER("web", "2")});
+        assert_int_equal(most_nodes_down(a), 1);
+        assert_int_equal(rig_last(a)->status, 0);
+        assert_int_equal(count_running(SHARER("web", "2")), N_UNITS);
+        assert_true(rig_has_content(&g, "app.service", SHARER("app", "2")));
+        assert_true(rig_has_content(&g, "else.service", ON_N3("else", "3")));
+}
+
+// The unit has not named the network so far.
+static void who_comes_to_a_network_by_an_update_leaves_a_node_that_has_another_one(void **state) {
+        RigAnswer *a;
+
+        for (uint32_t i = 1; i <= 3; i++)
+                rig_host_set_labels(&g, i, "podman", "5.4");
+        (void) rig_change(&g, START, "app.service", "[Container]\nImage=localhost/app:1\n");
+        (void) rig_change(&g, START, "a.service", ON_N1("a", "3"));
+        (void) rig_change(&g, START, "b.service", ON_N2("b", "3"));
+        rig_pass_ms(&g, LATER_MS);
+        assert_int_not_equal(rig_host_of(&g, "app.service"), 3);
+        a = begin((RigRollout){UPDATE, "app.service", SHARER("app", "2")});
+        watch(a);
+        assert_int_equal(rig_last(a)->status, 0);
+        assert_int_equal(rig_host_of(&g, "app.service"), 3);
+        assert_int_equal(count_running(SHARER("app", "2")), 1);
+}
+
+// Of one name: it is another network.
+static void two_updates_change_two_networks_at_once(void **state) {
+        for (uint32_t i = 1; i <= 3; i++)
+                rig_host_set_labels(&g, i, "podman", "5.4");
+        (void) rig_change(&g, START, "else.service", ON_N3("else", "3"));
+        start_sharers();
+        (void) begin((RigRollout){UPDATE, "web@.service", SHARER("web", "2")});
+        assert_int_equal(
+                rig_last(ask((RigRollout){UPDATE, "else.service", ON_N3("else", "4")}))->status, 0);
+}
+
 static void one_update_at_a_time_brings_a_network(void **state) {
         const Argosy__Response *r;
 
@@ -179,5 +229,8 @@ RUN_TESTS(
         RIG_TEST(who_went_down_with_a_network_starts_again_with_the_former_one),
         RIG_TEST(what_was_down_before_is_not_ordered_to_start_as_a_network_goes_back),
         RIG_TEST(more_sharers_on_a_node_than_an_entry_has_units_get_it_all_the_same),
+        RIG_TEST(who_has_a_third_file_keeps_it),
+        RIG_TEST(who_comes_to_a_network_by_an_update_leaves_a_node_that_has_another_one),
+        RIG_TEST(two_updates_change_two_networks_at_once),
         RIG_TEST(one_update_at_a_time_brings_a_network)
 )

@@ -200,6 +200,27 @@ static void who_was_down_before_ends_no_update(void **state) {
         assert_true(rig_has_content(&g, "app.service", SHARER("app", ON("n2"), "2")));
 }
 
+// Its network of that name is another one, on another node: that it is changed meanwhile, and does not
+// start, says nothing of the one that the update brings.
+static void who_has_a_third_file_has_no_part_in_it(void **state) {
+        static const char bad[] = SHARER("bad", ON("n3"), "3");
+        uint8_t id[16] = {77};
+        RigAnswer *a;
+
+        start("web.service", SHARER("web", ON("n2"), "1"));
+        start("far.service", SHARER("far", ON("n1"), "1"));
+        start("else.service", SHARER("else", ON("n3"), "3"));
+        g.bad = hash_of(bad, strlen(bad));
+        a = update("web.service", SHARER("web", ON("n2"), "2"));
+        (void) rig_change_with_and_settle(&g, START, "else.service", bad, true, id);
+        assert_true(rig_has_content(&g, "else.service", bad));
+        (void) pass(a, "far.service", "");
+        assert_int_equal(rig_last(a)->status, 0);
+        assert_true(rig_has_content(&g, "far.service", SHARER("far", ON("n1"), "2")));
+        rig_pass_ms(&g, 10000);
+        assert_true(rig_has_content(&g, "else.service", SHARER("else", ON("n3"), "3")));
+}
+
 // A leader that comes in the middle judges them, too.
 static void the_next_leader_knows_who_went_along(void **state) {
         RigAnswer *a;
@@ -342,6 +363,7 @@ int main(void) {
                 RIG_TEST(who_fails_at_the_end_takes_the_update_back),
                 RIG_TEST(who_is_restarted_by_systemd_ends_the_update),
                 RIG_TEST(who_was_down_before_ends_no_update),
+                RIG_TEST(who_has_a_third_file_has_no_part_in_it),
                 RIG_TEST(the_next_leader_knows_who_went_along),
                 RIG_TEST(who_shares_with_a_unit_on_every_node_goes_in_its_step),
                 RIG_TEST(a_unit_on_every_node_goes_back_with_who_fails),

@@ -12,7 +12,8 @@
 // has, it gets another one. While an update changes a network nobody comes to its two files.
 //
 // Two of one request that have two files of a network on one node cannot both be: the later one is refused.
-// If it is another request's, the later one has its turn in the next entry, and finds what there is.
+// If it is another request's, the later one has its turn in the next entry, and finds what there is. Who has
+// come along with another unit is put once, so it does not get the file of a second network.
 //
 // A unit that comes with a file of its own later in the request gets this one until then, as it may be
 // refused, also in an apply; the batch has a claim for its name, so it has its turn nevertheless
@@ -87,6 +88,53 @@ static int refuse_during_rollout(Sharing *s, const UnitEntry *e) {
                                "with `argosyctl update --abort`");
 }
 
+// A word of the batch: this unit has that file by it.
+static int file_claim(const char *name, const ChangedNetwork *w, Hash *ret) {
+        char of[HASH_HEX_SIZE];
+        _cleanup_free_ char *word = NULL;
+
+        hash_hex(&w->of, HASH_SIZE, of);
+        word = str_printf("%s has %s as %s", name, w->file, of);
+        if (!word)
+                return -ENOMEM;
+        *ret = hash_of(word, strlen(word));
+        return 0;
+}
+
+static int claim_files(Sharing *s, const char *name) {
+        int r = 0;
+
+        for (size_t i = 0; i < s->change->n && r == 0; i++) {
+                Hash claim;
+
+                r = file_claim(name, &s->change->list[i], &claim);
+                r = r < 0 || batch_builder_has_claim(s->p->batch, claim.bytes, HASH_SIZE)
+                            ? r
+                            : batch_builder_claim(s->p->batch, claim.bytes, HASH_SIZE);
+        }
+        return r;
+}
+
+// A unit is put once into an entry. What is named has, or gets, what it came with (meet_planned()); what is
+// not has come along, with the files that whoever brought it has.
+static int meet_along(Sharing *s, const UnitEntry *e) {
+        int r = request_names(s->p, e->record->name);
+
+        if (r != 0)
+                return r < 0 ? r : 0;
+        for (size_t i = 0; i < s->change->n && r == 0; i++) {
+                NetworkChange one = {.list = &s->change->list[i], .n = 1};
+                Hash claim;
+
+                r = file_claim(e->record->name, one.list, &claim);
+                if (r == 0 && network_change_concerns(&one, e->spec) &&
+                    !batch_builder_has_claim(s->p->batch, claim.bytes, HASH_SIZE))
+                        return refuse(s, EEXIST, e->record->name,
+                                      "which the same request changes for another one: one after the other");
+        }
+        return r;
+}
+
 static int put_record(Sharing *s, const UnitEntry *e, const Hash *spec) {
         Argosy__UnitRecord next = *e->record;
         Argosy__Trial trial = ARGOSY__TRIAL__INIT;
@@ -97,7 +145,7 @@ static int put_record(Sharing *s, const UnitEntry *e, const Hash *spec) {
 
         next.spec = (ProtobufCBinaryData){.data = (uint8_t *) spec->bytes, .len = HASH_SIZE};
         next.extra = unit_extra_with_trial(&extra, e->record, tried ? &trial : NULL);
-        return batch_builder_put_unit(s->p->batch, &next, 0, 0);
+        return batch_builder_put_unit(s->p->batch, &next, 0, 0) ?: claim_files(s, next.name);
 }
 
 // A verb that starts nothing stops nothing either.
@@ -222,9 +270,10 @@ static int share(Sharing *s, const char *name) {
         bool own;
         int r;
 
-        if (!e || streq(name, s->name) || !concerns(s, e->spec) ||
-            batch_builder_has_unit_since(s->p->batch, name, s->p->start))
+        if (!e || streq(name, s->name) || !concerns(s, e->spec))
                 return 0;
+        if (batch_builder_has_unit_since(s->p->batch, name, s->p->start))
+                return meet_along(s, e);
         r = has_own(s, name);
         if (r < 0 || s->result->status != 0)
                 return r;

@@ -228,6 +228,25 @@ static void all_that_come_with_the_same_file_have_their_turn(void **state) {
         assert_true(rig_has_content(&g, "web.service", SHARER("other", "2")));
 }
 
+// Each of two units of one request brings another file of one, and a record is put once into an entry.
+static void who_shares_two_networks_gets_them_one_after_the_other(void **state) {
+        static const char *const names[] = {"web.service", "db.service"};
+        const char *before = NAMED("n2", "db", "Network=back.network\n") BACK("1"),
+                   *contents[] = {SHARER("web", "2"), NAMED("n2", "db", "Network=back.network\n") BACK("2")};
+        const Argosy__Response__Change *c;
+
+        assert_int_equal(rig_change(&g, START, "db.service", before)->status, 0);
+        assert_int_equal(rig_change(&g, START, "both.service", BOTH("n2", "both", "1", "1"))->status, 0);
+        c = start_all(names, contents, 2);
+        assert_int_equal(c->units[0]->status, 0);
+        assert_int_equal(c->units[1]->status, EEXIST);
+        assert_non_null(strstr(c->units[1]->message, "back.network is shared with both.service, which"));
+        assert_true(rig_has_content(&g, "both.service", BOTH("n2", "both", "2", "1")));
+        assert_true(rig_has_content(&g, "db.service", before));
+        assert_int_equal(replace("db.service", contents[1])->status, 0);
+        assert_true(rig_has_content(&g, "both.service", BOTH("n2", "both", "2", "2")));
+}
+
 static void nobody_comes_to_a_network_that_an_update_changes(void **state) {
         RigRollout w = {ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE, "web.service", SHARER("web", "2"),
                         .health_ms = 5000};
@@ -257,4 +276,5 @@ RUN_TESTS(RIG_TEST(who_comes_with_another_file_goes_where_nobody_has_one),
           RIG_TEST(who_keeps_its_file_beside_one_that_changes_it_is_refused),
           RIG_TEST(who_comes_in_the_same_entry_goes_along),
           RIG_TEST(all_that_come_with_the_same_file_have_their_turn),
+          RIG_TEST(who_shares_two_networks_gets_them_one_after_the_other),
           RIG_TEST(nobody_comes_to_a_network_that_an_update_changes))

@@ -18,6 +18,7 @@
         MESSAGE_OF(request, .what_case = ARGOSY__REQUEST__WHAT_##what, .field = (m), ##__VA_ARGS__)
 #define RESPONSE_WITH(...)                                                 \
         MESSAGE_OF(response, .message = (char *) protobuf_c_empty_string,  \
+                   .awaits = (char *) protobuf_c_empty_string,             \
                    .tag = (char *) protobuf_c_empty_string,                \
                    .cursor = (char *) protobuf_c_empty_string, ##__VA_ARGS__)
 #define RESPONSE_OF(what, field, m, ...) \

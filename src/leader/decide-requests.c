@@ -24,7 +24,7 @@
 #include "host-removal.h"
 #include "held-jobs.h"
 #include "image-pinning.h"
-#include "image-pulls.h"
+#include "request-asks.h"
 #include "request-repeats.h"
 #include "response.h"
 #include "rollout-images.h"
@@ -204,9 +204,14 @@ static int plan_request(Decision *d, PendingRequest *t, const Handler *h, BatchB
         return r == PLAN_IN_BATCH ? decide_job_put(d, t, mark) ?: PLAN_IN_BATCH : r;
 }
 
-// Whether others have it ask nodes, and these have not answered.
-static bool waits_for_nodes(PendingRequest *t) {
-        return t->works && (image_pinning_waits(t) || container_check_waits(t) || image_pulls_wait(t));
+// Whether hosts are asked for it. Who has asked for a job that is held is told as its job is looked at.
+static bool note_asking(PendingRequest *t) {
+        bool asks = request_asks(t, NULL);
+
+        held_job_note_asking(t, asks);
+        if (asks)
+                (void) request_asks_tell(t); // without memory its client only hears nothing of it
+        return asks;
 }
 
 // False: it waits for the next entry, and those behind it with it, so that nobody overtakes it for good.
@@ -229,7 +234,7 @@ static bool decide_request(Decision *d, PendingRequest *t, const Handler *h) {
         } else if (r == QUEUE_PUT_BACK)
                 return true;
         else if (list_is_linked(&t->queue)) { // it waits for somebody else
-                held_job_note_asking(t, waits_for_nodes(t));
+                (void) note_asking(t);
                 if (h->log.entry != ENTRY_UNITS) // that was a look
                         d->n_served -= units_of(t, h);
         }
@@ -263,9 +268,8 @@ void decide_requests(Decision *d) {
                 const Handler *h = handler_find(t->request->what_case); // never NULL: it was taken on
                 size_t n_units = units_of(t, h);
 
-                bool asks = waits_for_nodes(t);
+                bool asks = note_asking(t);
 
-                held_job_note_asking(t, asks);
                 if (!may_begin(l, t, h) || asks)
                         continue; // goes on when one of its author has ended, or what it waits for is over
                 if (!batch_builder_takes_request(&d->batch, n_units) || !has_time(d, n_units))

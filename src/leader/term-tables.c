@@ -14,7 +14,6 @@
 #include "authorization.h"
 #include "ca-controller.h"
 #include "preview-turns.h"
-#include "container-check.h"
 #include "decide-moves.h"
 #include "due.h"
 #include "event-marks.h"
@@ -24,7 +23,6 @@
 #include "host-clocks.h"
 #include "host-leases.h"
 #include "host-marks.h"
-#include "image-pinning.h"
 #include "macro.h"
 #include "mass-loss-controller.h"
 #include "node-calls.h"
@@ -41,6 +39,7 @@
 #include "recovering.h"
 #include "registry.h"
 #include "replacers.h"
+#include "request-deadlines.h"
 #include "retired-tables.h"
 #include "retry-controller.h"
 #include "rollout-controller.h"
@@ -119,14 +118,10 @@ static const TermTable tables[] = {
         {.on_time = previews_on_time,
          WHEN(DUE_LIST(previews_asking)),
          .next_deadline = previews_next_deadline},
-        {.on_time = container_checks_on_time,
-         WHEN(DUE_SET(container_checks.n)),
-         .next_deadline = container_checks_next_deadline,
-         .retire = container_checks_retire},
-        {.on_time = image_pinnings_on_time,
-         WHEN(DUE_SET(image_pinnings.n)),
-         .next_deadline = image_pinnings_next_deadline,
-         .retire = image_pinnings_retire},
+        {.on_time = request_deadlines_on_time,
+         WHEN(DUE_SET(request_deadlines.n)),
+         .next_deadline = request_deadlines_next,
+         .retire = request_deadlines_retire},
         {DUE_AT(ca_due_us), .sets_due = DUE_CA, .retire = ca_controller_retire},
         {DUE_AT(voter_secrets_due_us), .sets_due = DUE_VOTER_SECRETS,
          .retire = voter_secrets_controller_retire},

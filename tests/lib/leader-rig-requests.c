@@ -45,6 +45,12 @@ static void on_response(const Argosy__Response *response, void *userdata) {
         RigAnswer *a = userdata;
 
         assert_false(a->final);
+        if (*response->awaits) {
+                assert_false(response->final);
+                snprintf(a->awaits, sizeof(a->awaits), "%s", response->awaits);
+                a->n_awaits++;
+                return;
+        }
         if (!joins(a, response))
                 keep(a, response);
         a->final = response->final;

@@ -78,6 +78,8 @@ typedef struct RigAnswer { // of one request
         Rig *rig;
         Argosy__Response **responses;
         size_t n;
+        char awaits[256]; // the newest, which is none of the responses; "": none
+        unsigned n_awaits;
         bool final;
         Argosy__Request *lent; // to the leader, of a Wait; NULL: none, or not any more
         uint64_t cancel;

@@ -3,17 +3,22 @@
 // One request and its answers, over one connection (ctl_call()) or as many as it takes until the first
 // answer (ctl_call_until_answered(), and ctl_ask(), which also says what went wrong).
 //
-// The happy path: send, hand every response over, end with the final one. A daemon that is away is
+// The happy path: send, hand every response over, end with the final one. What the cluster waits for before
+// it answers is drawn as progress, and handed to nobody. A daemon that is away is
 // dialled again for a minute, with growing pauses, since it may be restarting; who has heard a part of
 // the answer asks no second time. The daemon is told how much patience is left, and given a moment more
 // to say that it ran out.
 
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "clock.h"
 #include "ctl-jobs.h"
 #include "ctl.h"
 #include "json.h"
+#include "request-kind.h"
+#include "str.h"
 
 enum { RETRY_MIN_MS = 100, RETRY_MAX_MS = 1000, RETRY_WARN_MS = 800 };
 
@@ -50,49 +55,111 @@ static uint32_t timeout_ms_left(const Ctl *ctl) {
         return left == 0 ? 1 : left > UINT32_MAX ? UINT32_MAX : (uint32_t) left;
 }
 
-static int receive(Ctl *ctl, unsigned flags, ResponseFn f, void *userdata, Argosy__Response **ret) {
+// What the cluster waits for before it answers (Response.awaits).
+typedef struct Awaited {
+        char *what;       // NULL: it has not said it
+        uint64_t sent_us; // when the request was
+} Awaited;
+
+static void draw_awaited(Ctl *ctl, const Awaited *a) {
+        const ProgressState state = {
+                .verb = ctl->opt.verb ? ctl->opt.verb->name : "argosyctl",
+                .awaits = a->what,
+                .since_us = a->sent_us,
+        };
+
+        progress_draw(&ctl->term, &state);
+}
+
+static void note_awaited(Ctl *ctl, Awaited *a, const Argosy__Response *response) {
+        free(a->what);
+        a->what = strdup(response->awaits);
+        if (a->what)
+                draw_awaited(ctl, a);
+}
+
+// There is no answer, and somebody else than the leader is late.
+static void note_left(Ctl *ctl, const Awaited *a, int error) {
+        if (!a->what)
+                return;
+        str_fit(ctl->awaited, sizeof(ctl->awaited), "%s", a->what);
+        if (error == -ETIMEDOUT)
+                str_fit(ctl->client.why, sizeof(ctl->client.why),
+                        "no answer in time: the cluster waited for %s", ctl->awaited);
+}
+
+static void stop_awaiting(Ctl *ctl, Awaited *a) {
+        if (a->what)
+                progress_begin(&ctl->term);
+        free(TAKE_PTR(a->what));
+}
+
+static int tick(Ctl *ctl, const Awaited *a, ResponseFn f, void *userdata) {
+        if (!a->what)
+                return f(ctl, NULL, userdata);
+        draw_awaited(ctl, a);
+        return 0;
+}
+
+static int receive(Ctl *ctl, unsigned flags, const Awaited *a, ResponseFn f, void *userdata,
+                   Argosy__Response **ret) {
         uint64_t deadline_us = answer_deadline(ctl, flags);
         int r;
 
         for (;;) {
                 uint64_t tick_us = clock_boot_us() + TICK_MS * USEC_PER_MSEC;
 
-                if (!(flags & CALL_TICK) || tick_us >= deadline_us)
+                if ((!(flags & CALL_TICK) && !a->what) || tick_us >= deadline_us)
                         return client_receive(&ctl->client, deadline_us, ret);
                 r = client_receive(&ctl->client, tick_us, ret);
                 if (r != -ETIMEDOUT)
                         return r;
-                r = f(ctl, NULL, userdata);
+                r = tick(ctl, a, f, userdata);
                 if (r < 0)
                         return r;
         }
 }
 
+// Returns what `f` does.
+static int take(Ctl *ctl, const Argosy__Response *response, unsigned flags, ResponseFn f, void *userdata) {
+        int r = 0;
+
+        warn_stale(ctl, response);
+        if (response->status == 0 && *response->message && !(flags & CALL_NOTE))
+                ctl_warn(ctl, "%s", response->message);
+        if (response->final)
+                ctl_job_print(ctl, response->job);
+        if (response->final && response->held)
+                r = ctl_job_note_held(ctl, response);
+        return r < 0 ? r : f(ctl, response, userdata);
+}
+
 int ctl_call(Ctl *ctl, Argosy__Request *request, unsigned flags, ResponseFn f, void *userdata) {
+        Awaited awaited = {.sent_us = clock_boot_us()};
+        bool last = false;
         int r;
 
+        *ctl->awaited = '\0';
         request->timeout_ms = timeout_ms_left(ctl);
         r = client_send(&ctl->client, request, answer_deadline(ctl, flags));
-        while (r == 0) {
+        while (r == 0 && !last) {
                 Argosy__Response *response;
-                bool last;
 
-                r = receive(ctl, flags, f, userdata, &response);
-                if (r < 0)
+                r = receive(ctl, flags, &awaited, f, userdata, &response);
+                if (r < 0) {
+                        note_left(ctl, &awaited, r);
                         break;
-                warn_stale(ctl, response);
-                if (response->status == 0 && *response->message && !(flags & CALL_NOTE))
-                        ctl_warn(ctl, "%s", response->message);
+                }
                 last = response->final;
-                if (last)
-                        ctl_job_print(ctl, response->job);
-                if (last && response->held)
-                        r = ctl_job_note_held(ctl, response);
-                r = r < 0 ? r : f(ctl, response, userdata);
+                if (*response->awaits)
+                        note_awaited(ctl, &awaited, response);
+                else {
+                        stop_awaiting(ctl, &awaited);
+                        r = take(ctl, response, flags, f, userdata);
+                }
                 argosy__response__free_unpacked(response, NULL);
-                if (last)
-                        break;
         }
+        stop_awaiting(ctl, &awaited);
         return r;
 }
 
@@ -155,6 +222,31 @@ int ctl_call_until_answered(Ctl *ctl, Argosy__Request *request, unsigned flags, 
         return r;
 }
 
+static bool changes_something(const Argosy__Request *request) {
+        const RequestKind *kind = request_kind(request->what_case);
+
+        return kind && kind->effect == REQUEST_CHANGES && !(kind->job.asks && kind->job.asks(request));
+}
+
+// Nobody calls off what was asked for: a leader that has it goes on without its client.
+int ctl_unanswered(Ctl *ctl, const Argosy__Request *request, int error, const Patience *patience) {
+        bool changes = changes_something(request);
+        const char *may_be = *ctl->awaited ? "it may still carry out the request"
+                                           : "the cluster may have taken the request or not";
+
+        if (error == -ENOMEM)
+                return ctl_oom(ctl);
+        if (error != -EINTR)
+                return ctl_fail(ctl, "%s%s%s", ctl->client.why,
+                                changes && (patience->lost_us || error == -ETIMEDOUT) ? "; " : "",
+                                changes && (patience->lost_us || error == -ETIMEDOUT) ? may_be : "");
+        if (changes && *ctl->awaited)
+                ctl_fail(ctl, "interrupted while the cluster waited for %s; %s", ctl->awaited, may_be);
+        else if (changes)
+                ctl_fail(ctl, "interrupted before the cluster answered; %s", may_be);
+        return EXIT_DETACHED;
+}
+
 typedef struct Ask {
         ResponseFn f;
         void *userdata;
@@ -183,9 +275,7 @@ int ctl_ask(Ctl *ctl, Argosy__Request *request, unsigned flags, ResponseFn f, vo
                 return CTL_HELD;
         if (r == 0 || r == -ECANCELED)
                 return a.failed ? EXIT_FAILED : EXIT_OK;
-        if (r == -ENOMEM)
-                return ctl_oom(ctl);
-        return r == -EINTR ? EXIT_DETACHED : ctl_fail(ctl, "%s", ctl->client.why);
+        return ctl_unanswered(ctl, request, r, &patience);
 }
 
 int ctl_ask_for_list(Ctl *ctl, Json *json, Argosy__Request *request, unsigned flags, ResponseFn f,

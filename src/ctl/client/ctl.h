@@ -28,6 +28,7 @@ struct Ctl {
         Terminal term;
         Client client;
         uint64_t deadline_us; // clock_boot_us(); CLIENT_NEVER without --timeout
+        char awaited[192]; // what the cluster waited for when the last request was left without an answer
         bool warned_stale;
         char unknown[UNIT_NAME_MAX + 1]; // the first unit that the cluster said it does not have; "": none
         bool unknown_file; // and for which there was no file either
@@ -91,6 +92,8 @@ bool ctl_try_again(Ctl *ctl, Patience *p, int *error);
 // whether one was lost on the way.
 int ctl_call_until_answered(Ctl *ctl, Argosy__Request *request, unsigned flags, ResponseFn f, void *userdata,
                             Patience *patience);
+// What that returned if the request has no answer: says so, and what may become of it. Returns an exit code.
+int ctl_unanswered(Ctl *ctl, const Argosy__Request *request, int error, const Patience *patience);
 // Same, and prints what went wrong. A response with a status is printed too, unless `f` is to see it; `f`
 // may be NULL. Returns an exit code. -ECANCELED from `f` ends it in silence: the reader of the output has
 // closed it.

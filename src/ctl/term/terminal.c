@@ -117,11 +117,31 @@ void pager_close(Terminal *t) {
         t->pager = 0;
 }
 
+// What others say never commands the terminal. The end stays, which is what changes.
+static int format_awaits(const ProgressState *s, unsigned width, Buf *out) {
+        _cleanup_buf_ Buf clean = {};
+        _cleanup_free_ char *text = NULL;
+        char head[64], tail[16] = "";
+        size_t fixed, shown;
+
+        str_fit(head, sizeof(head), "%s: waiting for ", s->verb);
+        if (s->seconds > 0)
+                snprintf(tail, sizeof(tail), " (%us)", s->seconds);
+        fixed = strlen(head) + strlen(tail) + 1;
+        if (text_append_clean(&clean, s->awaits, false) < 0 || !(text = buf_take_string(&clean)) ||
+            buf_printf(out, "%s", head) < 0 ||
+            text_append_ellipsised(out, text, width > fixed ? width - fixed : 1, false, &shown) < 0)
+                return -ENOMEM;
+        return buf_printf(out, "%s", tail);
+}
+
 int progress_format(const ProgressState *s, unsigned width, Buf *out) {
         char tail[96], bar[BAR_MAX + 1];
         size_t fixed, size, filled;
         int n;
 
+        if (s->awaits)
+                return format_awaits(s, width, out);
         n = snprintf(tail, sizeof(tail), " %zu/%zu", s->done, s->total);
         if (s->failed > 0)
                 n += snprintf(tail + n, sizeof(tail) - (size_t) n, ", %zu failed", s->failed);
@@ -150,12 +170,13 @@ void progress_draw(Terminal *t, const ProgressState *state) {
         _cleanup_buf_ Buf line = {};
         uint64_t now = clock_boot_us(), drawn_us = t->progress.drawn_us;
 
-        if (!t->err_tty || t->flags & TERMINAL_QUIET || s.total == 0)
+        if (!t->err_tty || t->flags & TERMINAL_QUIET || (s.total == 0 && !s.awaits))
                 return;
-        if (t->progress.begun_us == 0)
-                t->progress.begun_us = now;
+        if (s.since_us > 0 || t->progress.begun_us == 0)
+                t->progress.begun_us = s.since_us > 0 ? s.since_us : now;
         if (now < t->progress.begun_us + PROGRESS_AFTER_MS * USEC_PER_MSEC ||
-            (drawn_us > 0 && now < drawn_us + PROGRESS_EVERY_MS * USEC_PER_MSEC && s.done < s.total))
+            (drawn_us > 0 && now < drawn_us + PROGRESS_EVERY_MS * USEC_PER_MSEC && s.done < s.total &&
+             !s.awaits))
                 return;
         s.seconds = (unsigned) ((now - t->progress.begun_us) / USEC_PER_SEC);
         if (progress_format(&s, width_of(STDERR_FILENO), &line) < 0)

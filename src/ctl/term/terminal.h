@@ -37,12 +37,14 @@ void pager_open(Terminal *t);
 void pager_close(Terminal *t);
 
 // One line on stderr that is drawn over itself: how far a wait has come. progress_begin() says that another
-// wait begins. Nothing is drawn of a total of 0. progress_clear() takes the line away, e.g. before a
-// message.
+// wait begins. Nothing is drawn of a total of 0 without `awaits`. progress_clear() takes the line away, e.g.
+// before a message.
 typedef struct ProgressState {
         const char *verb;
         size_t done, failed, total; // failed ones are also done
         unsigned seconds;           // since the wait began; progress_draw() knows it
+        const char *awaits;         // in place of the numbers: what others are to do; NULL: the numbers
+        uint64_t since_us;          // when this wait began, by clock_boot_us(); 0: when it was first drawn
 } ProgressState;
 void progress_begin(Terminal *t);
 void progress_draw(Terminal *t, const ProgressState *state);

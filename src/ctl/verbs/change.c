@@ -240,18 +240,8 @@ static int send_change(Change *c, Argosy__Request__Change *change) {
         int r;
 
         r = ctl_call_until_answered(ctl, &request, CALL_PARTS, on_change, c, &patience);
-        if (r == -EINTR) {
-                ctl_fail(ctl,
-                         "interrupted before the cluster answered; it may have taken the request or not");
-                return EXIT_DETACHED;
-        }
-        if (r == -ENOMEM)
-                return ctl_oom(ctl);
-        if (r < 0 && !c->answered)
-                return ctl_fail(ctl, "%s%s", ctl->client.why,
-                                patience.lost_us || r == -ETIMEDOUT
-                                        ? "; the cluster may have taken the request or not"
-                                        : "");
+        if (r == -EINTR || r == -ENOMEM || (r < 0 && !c->answered))
+                return ctl_unanswered(ctl, &request, r, &patience);
         if (c->status == E2BIG && change->n_names > 1)
                 return CHANGE_SPLIT;
         if (c->status != 0)

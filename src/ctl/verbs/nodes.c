@@ -31,9 +31,6 @@ static int on_mode(Ctl *ctl, const Argosy__Response *r, void *userdata) {
 static int ask(Ctl *ctl, Argosy__Request *request) {
         int status = 0, code = ctl_ask(ctl, request, CALL_STATUS, on_mode, &status);
 
-        if (code == EXIT_DETACHED)
-                ctl_fail(ctl,
-                         "interrupted before the cluster answered; it may have taken the request or not");
         return code == EXIT_OK && status != 0 ? EXIT_FAILED : code;
 }
 

@@ -174,6 +174,8 @@ bool http_call_is_let(HttpCall *call) {
 void http_call_respond(HttpCall *call, const Argosy__Response *response) {
         if (response->status == 0)
                 http_call_note_known(call);
+        if (*response->awaits) // HTTP has one answer to a request
+                return;
         if (response->final)
                 call->route = NULL;
         call->step->respond(call, response);

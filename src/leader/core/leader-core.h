@@ -251,8 +251,7 @@ struct Leader {
         ListNode
                 previews_asking; // PendingRequest.queue: those that wait for what nodes say, in the order of
                                  // their deadlines
-        DeadlineHeap container_checks; // ContainerCheck.deadline: container-check.c alone
-        DeadlineHeap image_pinnings;   // ImagePinning.deadline: image-pinning.c alone
+        DeadlineHeap request_deadlines; // RequestDeadline.at
         size_t n_plans_asking;    // that have asked nodes, of all but root and whom argosyd runs as
         size_t n_plans_kept;      // of these, those that are kept as they are with their copy of the
                                   // Placement

@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 
+#include "buf.h"
 #include "event-cursor.h"
 #include "leader-core.h"
 
@@ -25,6 +26,8 @@ typedef struct RequestWork RequestWork;
 typedef struct RequestWorkKind {
         // Nobody works on the request any more, or the folder has dropped the work.
         void (*free)(PendingRequest *t, RequestWork *w);
+        // Whether hosts are asked, as request_asks() says it; NULL: they are asked for nothing.
+        bool (*asks)(const PendingRequest *t, const RequestWork *w, Buf *what);
 } RequestWorkKind;
 struct RequestWork {
         const RequestWorkKind *kind;

@@ -23,11 +23,11 @@
 #include "array.h"
 #include "clock.h"
 #include "cluster-state.h"
-#include "deadline-heap.h"
 #include "image-files.h"
 #include "node-calls.h"
 #include "nodes.h"
 #include "registry.h"
+#include "request-deadlines.h"
 #include "str.h"
 #include "tables.h"
 #include "turn.h"
@@ -60,8 +60,16 @@ typedef struct ContainerCheck {
         ContainerFile *list;
         size_t n, allocated;
         uint64_t until_us; // for so long hosts are asked
-        Deadline deadline; // then, in Leader.container_checks
+        RequestDeadline deadline; // then
 } ContainerCheck;
+
+static void say(const Leader *l, const ContainerFile *file, size_t n_more, Buf *what) {
+        const Node *n = node_find(l, file->asked[file->n_asked - 1]);
+
+        (void) buf_printf(what, "podman on %s to check %s", n ? n->name : "a host", file->unit);
+        if (n_more > 0)
+                (void) buf_printf(what, " and %zu more file%s", n_more, n_more > 1 ? "s" : "");
+}
 
 static void check_free(PendingRequest *t, RequestWork *work) {
         ContainerCheck *c = CONTAINER_OF(work, ContainerCheck, work);
@@ -71,11 +79,30 @@ static void check_free(PendingRequest *t, RequestWork *work) {
                 free(c->list[i].why);
         }
         free(c->list);
-        deadline_heap_clear(&t->leader->container_checks, &c->deadline);
+        request_deadline_clear(t, &c->deadline);
         free(c);
 }
 
-static const RequestWorkKind check_kind = {check_free};
+// Not, if the next host is to be asked about a file, or one is refused.
+static bool check_asks(const PendingRequest *t, const RequestWork *work, Buf *what) {
+        const ContainerCheck *c = CONTAINER_OF(work, const ContainerCheck, work);
+        const ContainerFile *first = NULL;
+        size_t n = 0;
+
+        for (size_t i = 0; i < c->n; i++) {
+                if (c->list[i].is_to_ask || c->list[i].why)
+                        return false;
+                if (!c->list[i].call)
+                        continue;
+                first = first ?: &c->list[i];
+                n++;
+        }
+        if (first && what)
+                say(t->leader, first, n - 1, what);
+        return first;
+}
+
+static const RequestWorkKind check_kind = {check_free, check_asks};
 
 // NULL: its files were not looked at yet.
 static ContainerCheck *check_of(const PendingRequest *t) {
@@ -89,15 +116,6 @@ void container_check_forget(PendingRequest *t) {
 
         if (work)
                 check_free(t, work);
-}
-
-bool container_check_waits(const PendingRequest *t) {
-        const ContainerCheck *c = check_of(t);
-
-        for (size_t i = 0; c && i < c->n; i++)
-                if (c->list[i].call)
-                        return true;
-        return false;
 }
 
 // ----------------------------------------------------------------------------------------------- the answer
@@ -226,6 +244,17 @@ static int look_at(PendingRequest *t, size_t number) {
         return c->n <= ASKED_MAX ? ask(t, f, file, &c->list[c->n - 1]) : 0;
 }
 
+// What a host says later is about no file any more (find_call()).
+static void on_time(PendingRequest *t, RequestDeadline *d) {
+        ContainerCheck *c = CONTAINER_OF(d, ContainerCheck, deadline);
+
+        for (size_t i = 0; i < c->n; i++) {
+                c->list[i].is_unchecked |= c->list[i].call != 0;
+                c->list[i].call = 0;
+        }
+        leader_mark(t->leader);
+}
+
 static int begin(PendingRequest *t) {
         ContainerCheck *c = calloc(1, sizeof(*c));
         int r = c ? 0 : -ENOMEM;
@@ -236,32 +265,9 @@ static int begin(PendingRequest *t) {
         request_add_work(t, &check_kind, &c->work);
         for (size_t i = 0; r == 0 && i < image_files_count(t); i++)
                 r = look_at(t, i);
-        if (r == 0 && container_check_waits(t))
-                r = deadline_heap_set(&t->leader->container_checks, &c->deadline, c->until_us);
+        if (r == 0 && check_asks(t, &c->work, NULL))
+                r = request_deadline_set(t, &c->deadline, on_time, c->until_us);
         return r;
-}
-
-uint64_t container_checks_next_deadline(const Leader *l) {
-        return deadline_heap_next(&l->container_checks);
-}
-
-// What a host says later is about no file any more (find_call()).
-void container_checks_on_time(Leader *l) {
-        Deadline *d;
-
-        while ((d = deadline_heap_pop(&l->container_checks, leader_now(l)))) {
-                ContainerCheck *c = CONTAINER_OF(d, ContainerCheck, deadline);
-
-                for (size_t i = 0; i < c->n; i++) {
-                        c->list[i].is_unchecked |= c->list[i].call != 0;
-                        c->list[i].call = 0;
-                }
-                leader_mark(l);
-        }
-}
-
-void container_checks_retire(Leader *l) {
-        deadline_heap_done(&l->container_checks);
 }
 
 static const ContainerFile *first_refused(const ContainerCheck *c) {
@@ -280,7 +286,7 @@ int container_check_admit(PendingRequest *t) {
         r = check_of(t) ? ask_again(t, check_of(t)) : begin(t);
         if (r < 0)
                 return r;
-        if (container_check_waits(t))
+        if (check_asks(t, &check_of(t)->work, NULL))
                 return PLAN_SETTLED;
         refused = first_refused(check_of(t));
         if (refused)

@@ -11,11 +11,5 @@
 int container_check_admit(PendingRequest *t);
 // It has not the files any more that it came with: what there is now is looked at anew.
 void container_check_forget(PendingRequest *t);
-// Whether hosts are asked at present, so that nothing is to be decided.
-bool container_check_waits(const PendingRequest *t);
 // The answer says of which units' files nobody could say anything. 0 or -ENOMEM.
 int container_check_note(PendingRequest *t);
-// In Leader.container_checks: when the next one waits for hosts no longer; 0: none waits.
-uint64_t container_checks_next_deadline(const Leader *l);
-void container_checks_on_time(Leader *l);
-void container_checks_retire(Leader *l); // after all pending requests

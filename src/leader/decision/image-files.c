@@ -43,11 +43,15 @@ static void images_free(PendingRequest *t, RequestWork *work) {
                 image_pin_done(&p->pins[i]);
         free(p->pins);
         free(p->pinned);
-        deadline_heap_clear(&t->leader->image_pinnings, &p->deadline);
+        request_deadline_clear(t, &p->deadline);
         free(p);
 }
 
-static const RequestWorkKind images_kind = {images_free};
+static bool images_ask(const PendingRequest *t, const RequestWork *work, Buf *what) {
+        return image_pinning_asks(t, CONTAINER_OF(work, const ImagePinning, work), what);
+}
+
+static const RequestWorkKind images_kind = {images_free, images_ask};
 
 ImagePinning *image_files_work(const PendingRequest *t) {
         RequestWork *work = request_work(t, &images_kind);

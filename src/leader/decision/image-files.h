@@ -6,8 +6,8 @@
 
 #include "cluster-state.h"
 #include "content-image.h"
-#include "deadline-heap.h"
 #include "pending-requests.h"
+#include "request-deadlines.h"
 
 enum { IMAGE_PIN_HOSTS_MAX = 4 }; // that are asked for one image, with those that are asked again
 
@@ -31,12 +31,15 @@ typedef struct ImagePinning {
         ImagePin *pins;
         size_t n, allocated;
         bool listed; // `pins` are all that the request needs
-        Deadline deadline; // of the host that was asked first, in Leader.image_pinnings
+        RequestDeadline deadline; // of the host that was asked first
         struct Pinned {
                 Hash source, content;
         } * pinned; // of the files, those that got a digest
         size_t n_pinned, pinned_allocated;
 } ImagePinning;
+
+// Whether hosts are asked for digests, and none of the images can go on; `what` as of request_asks().
+bool image_pinning_asks(const PendingRequest *t, const ImagePinning *p, Buf *what);
 
 ImagePinning *image_files_work(
         const PendingRequest *t); // NULL: none of its files has an image to be asked for

@@ -51,11 +51,45 @@ static bool pin_waits(const Leader *l, const ImagePin *pin) {
         return pin->call || (pin->waits_for_attach && is_attaching(node_find(l, pin->silent)));
 }
 
-bool image_pinning_waits(const PendingRequest *t) {
-        for (size_t i = 0; image_files_work(t) && i < image_files_work(t)->n; i++)
-                if (pin_waits(t->leader, &image_files_work(t)->pins[i]))
-                        return true;
-        return false;
+// One that asks for the same image, and has asked for it.
+static const ImagePin *find_alike(const ImagePinning *p, const ImagePin *pin) {
+        for (const ImagePin *other = p->pins; other < pin; other++)
+                if (streq(other->image, pin->image))
+                        return other;
+        return NULL;
+}
+
+// The next host is to be asked, or the request is refused for it.
+static bool pin_goes_on(const Leader *l, const ImagePinning *p, const ImagePin *pin) {
+        return pin->why || (!*pin->digest && !pin_waits(l, pin) && !find_alike(p, pin));
+}
+
+static void say(const Leader *l, const ImagePin *pin, size_t n_more, Buf *what) {
+        const Node *n = node_find(l, pin->call ? pin->asked[pin->n_asked - 1] : pin->silent);
+
+        (void) buf_printf(what, "%s to %sresolve %s", n ? n->name : "a host",
+                          pin->call ? "" : "attach and to ", pin->image);
+        if (n_more > 0)
+                (void) buf_printf(what, " and %zu more image%s", n_more, n_more > 1 ? "s" : "");
+}
+
+bool image_pinning_asks(const PendingRequest *t, const ImagePinning *p, Buf *what) {
+        const ImagePin *first = NULL;
+        size_t n = 0;
+
+        for (size_t i = 0; i < p->n; i++) {
+                const ImagePin *pin = &p->pins[i];
+
+                if (pin_goes_on(t->leader, p, pin))
+                        return false;
+                if (!pin_waits(t->leader, pin))
+                        continue;
+                first = first ?: pin;
+                n++;
+        }
+        if (first && what)
+                say(t->leader, first, n - 1, what);
+        return first;
 }
 
 static ImagePin *find_call(ImagePinning *p, uint64_t call) {
@@ -89,6 +123,8 @@ static void on_answered(PendingRequest *t, Node *n, const Argosy__ToVoter__Image
 
 // ------------------------------------------------------------------------------------------ within its time
 
+static void on_time(PendingRequest *t, RequestDeadline *d);
+
 // The first of those that are asked.
 static int set_deadline(PendingRequest *t) {
         ImagePinning *p = image_files_work(t);
@@ -98,13 +134,9 @@ static int set_deadline(PendingRequest *t) {
                 if (p->pins[i].call && (first == 0 || p->pins[i].until_us < first))
                         first = p->pins[i].until_us;
         if (first > 0)
-                return deadline_heap_set(&t->leader->image_pinnings, &p->deadline, first);
-        deadline_heap_clear(&t->leader->image_pinnings, &p->deadline);
+                return request_deadline_set(t, &p->deadline, on_time, first);
+        request_deadline_clear(t, &p->deadline);
         return 0;
-}
-
-uint64_t image_pinnings_next_deadline(const Leader *l) {
-        return deadline_heap_next(&l->image_pinnings);
 }
 
 // What it says later is about nothing any more (find_call()).
@@ -117,22 +149,13 @@ static void give_up(const Leader *l, ImagePin *pin) {
                                n ? n->name : "the host", HOST_MS / 1000);
 }
 
-void image_pinnings_on_time(Leader *l) {
-        uint64_t now = leader_now(l);
-        Deadline *d;
+static void on_time(PendingRequest *t, RequestDeadline *d) {
+        ImagePinning *p = CONTAINER_OF(d, ImagePinning, deadline);
 
-        while ((d = deadline_heap_pop(&l->image_pinnings, now))) {
-                ImagePinning *p = CONTAINER_OF(d, ImagePinning, deadline);
-
-                for (size_t i = 0; i < p->n; i++)
-                        if (p->pins[i].call && p->pins[i].until_us <= now)
-                                give_up(l, &p->pins[i]);
-                leader_mark(l);
-        }
-}
-
-void image_pinnings_retire(Leader *l) {
-        deadline_heap_done(&l->image_pinnings);
+        for (size_t i = 0; i < p->n; i++)
+                if (p->pins[i].call && p->pins[i].until_us <= leader_now(t->leader))
+                        give_up(t->leader, &p->pins[i]);
+        leader_mark(t->leader);
 }
 
 // --------------------------------------------------------------------------------------------------- asking
@@ -176,14 +199,6 @@ static int ask(PendingRequest *t, ImagePin *pin) {
                                    : strdup("no host that may run it can ask the registry"));
 }
 
-// One that asks for the same image, and has asked for it.
-static ImagePin *find_alike(ImagePinning *p, const ImagePin *pin) {
-        for (ImagePin *other = p->pins; other < pin; other++)
-                if (streq(other->image, pin->image))
-                        return other;
-        return NULL;
-}
-
 // Whether all have their digests. Else *ret_why is the first that will not.
 static int ask_all(PendingRequest *t, const ImagePin **ret_failed) {
         ImagePinning *p = image_files_work(t);
@@ -195,7 +210,7 @@ static int ask_all(PendingRequest *t, const ImagePin **ret_failed) {
 
                 if (alike)
                         memcpy(pin->digest, alike->digest, sizeof(pin->digest));
-                else if (!*pin->digest && !pin->call && !pin->why)
+                else if (!pin->why && pin_goes_on(t->leader, p, pin))
                         r = ask(t, pin);
                 if (pin->why && !*ret_failed)
                         *ret_failed = pin;

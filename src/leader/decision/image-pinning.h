@@ -14,12 +14,6 @@ int image_pinning_adopt(PendingRequest *t);
 int image_pinning_admit(PendingRequest *t);
 // It has not the files any more that it came with: what there is now is listed anew.
 void image_pinning_forget(PendingRequest *t);
-// Whether a host is asked at present, so that nothing is to be decided.
-bool image_pinning_waits(const PendingRequest *t);
 // The content that a unit is to have whose folder says `source`: that which came with the request, with its
 // digest, or that of `now`, if this has the same source. `now`: what the unit has; NULL: nothing.
 Hash image_pinning_content(const PendingRequest *t, const SpecEntry *now, const Hash *source);
-// In Leader.image_pinnings: when the next host has had its time; 0: none is asked.
-uint64_t image_pinnings_next_deadline(const Leader *l);
-void image_pinnings_on_time(Leader *l);
-void image_pinnings_retire(Leader *l); // after all pending requests

@@ -26,9 +26,11 @@
 #include "nodes.h"
 #include "registry.h"
 #include "str.h"
+#include "tables.h"
 #include "turn.h"
 
 enum {
+        DIGEST_SHOWN = 8 + 12, // of "@sha256:" and 64 digits
         PULLS_MAX = 5, // hosts that pull for a request at a time
         ASKED_MAX = 3, // times that a host is asked which goes with its answer
 };
@@ -68,19 +70,41 @@ static void pulls_free(PendingRequest *t, RequestWork *work) {
         free(p);
 }
 
-static const RequestWorkKind pulls_kind = {pulls_free};
+// The first of those that are asked. Its image is shortened to what people compare by eye.
+static void say(const Leader *l, const ImagePulls *p, Buf *what) {
+        size_t i = 0;
+
+        while (!p->list[i]->call)
+                i++;
+        const char *image = p->list[i]->key + p->list[i]->image, *digest = strstr(image, "@sha256:");
+        const Node *n = node_find(l, p->list[i]->node);
+        size_t most = digest ? (size_t) (digest - image) + DIGEST_SHOWN : SIZE_MAX;
+        int shown = (int) MIN_OF(strlen(image), most);
+
+        (void) buf_printf(what, "%s", n ? n->name : "a host");
+        if (p->n_open > 1)
+                (void) buf_printf(what, " and %zu more", p->n_open - 1);
+        (void) buf_printf(what, " to pull %.*s", shown, image);
+        if (p->n > 1)
+                (void) buf_printf(what, " (%zu of %zu pulls are over)", p->n_answered, p->n);
+}
+
+static bool pulls_ask(const PendingRequest *t, const RequestWork *work, Buf *what) {
+        const ImagePulls *p = CONTAINER_OF(work, const ImagePulls, work);
+        bool asks = p->n_open >= PULLS_MAX || (p->n_open > 0 && p->n_asked == p->n);
+
+        if (asks && what)
+                say(t->leader, p, what);
+        return asks;
+}
+
+static const RequestWorkKind pulls_kind = {pulls_free, pulls_ask};
 
 // NULL: no host is asked.
 static ImagePulls *pulls_of(const PendingRequest *t) {
         RequestWork *work = request_work(t, &pulls_kind);
 
         return work ? CONTAINER_OF(work, ImagePulls, work) : NULL;
-}
-
-bool image_pulls_wait(const PendingRequest *t) {
-        const ImagePulls *p = pulls_of(t);
-
-        return p && (p->n_open >= PULLS_MAX || (p->n_open > 0 && p->n_asked == p->n));
 }
 
 // 0 or -ENOMEM.

@@ -17,8 +17,6 @@ int image_pulls_want(PendingRequest *t, uint32_t node, const ImageWish *wish, co
 // Whether hosts are yet to answer, so that what was planned is not to be done. Asks some of them. 1, 0 or
 // -ENOMEM.
 int image_pulls_ask(PendingRequest *t);
-// Whether hosts are asked at present, so that nothing is to be decided.
-bool image_pulls_wait(const PendingRequest *t);
 // Images on hosts that were wanted so far, and of these one after the other that cannot be had (*at begins
 // with 0): why; NULL: there are no more.
 size_t image_pulls_count(const PendingRequest *t);

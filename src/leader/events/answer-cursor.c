@@ -47,7 +47,7 @@ void answer_cursor_add(PendingRequest *t, Argosy__Response *response) {
         char text[EVENT_CURSOR_SIZE];
         EventCursor c;
 
-        if (response->status != 0 || !l->events || !is_change(t->request))
+        if (response->status != 0 || *response->awaits || !l->events || !is_change(t->request))
                 return;
         c = cursor_of(l, t);
         event_cursor_format(&c, text);

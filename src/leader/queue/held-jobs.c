@@ -25,6 +25,7 @@
 #include "message.h"
 #include "oom.h"
 #include "queue-subject.h"
+#include "request-asks.h"
 #include "response.h"
 #include "str.h"
 #include "tallies.h"
@@ -360,6 +361,14 @@ bool held_job_wait(Leader *l, uint64_t number, PendingRequest *t) {
         return true;
 }
 
+// "": it asks no host.
+static void say_asked(const PendingRequest *t, char ret[HELD_WHY_SIZE]) {
+        _cleanup_buf_ Buf what = {};
+
+        if (request_asks(t, &what))
+                str_fit(ret, HELD_WHY_SIZE, "%.*s", (int) what.len, (const char *) what.data);
+}
+
 void held_job_phrase(const Leader *l, uint64_t number, char ret[HELD_WHY_SIZE]) {
         const HeldJob *h = find(l, number);
         uint64_t open = 0;
@@ -368,10 +377,10 @@ void held_job_phrase(const Leader *l, uint64_t number, char ret[HELD_WHY_SIZE]) 
         *ret = '\0';
         if (!h || held_job_has_begun(l, h))
                 return;
-        if (h->asks)
-                snprintf(ret, HELD_WHY_SIZE, "hosts are asked about its containers and their images");
-        if (h->pending)
+        if (h->pending) {
+                say_asked(h->pending, ret);
                 return;
+        }
         for (size_t i = h->n_after; i-- > 0;)
                 if (h->after[i].awaited) {
                         open = h->after[i].awaited->number;

@@ -338,6 +338,35 @@ static void takes_it(FakeDaemon *d) {
                                  .message = "kept, the file here differs; see --replace"}));
 }
 
+// The cluster has said for what it waits, and does so.
+static void waits_for_n2(FakeDaemon *d) {
+        fake_accept(d);
+        done(read_change(d, ARGOSY__VERB__VERB_START));
+        fake_reply(d, A_RESPONSE_WITH(.awaits = (char *) "n2 to resolve x.example/web:1"));
+}
+
+static void a_timeout_says_for_whom_the_cluster_waited(void **state) {
+        _cleanup_outcome_ Outcome o = run(waits_for_n2, "start --timeout=200ms a");
+
+        assert_int_equal(o.code, 1);
+        assert_string_equal(o.err, "argosyctl: no answer in time: the cluster waited for n2 to resolve "
+                                   "x.example/web:1; it may still carry out the request\n");
+}
+
+static void waits_for_n2_and_is_left(FakeDaemon *d) {
+        waits_for_n2(d);
+        usleep(100 * 1000); // the client has it
+        kill(getpid(), SIGINT);
+}
+
+static void ctrl_c_says_for_whom_the_cluster_waits(void **state) {
+        _cleanup_outcome_ Outcome o = run(waits_for_n2_and_is_left, "start a");
+
+        assert_int_equal(o.code, 130);
+        assert_string_equal(o.err, "argosyctl: interrupted while the cluster waited for n2 to resolve "
+                                   "x.example/web:1; it may still carry out the request\n");
+}
+
 static void no_block_and_submit_do_not_wait(void **state) {
         _cleanup_outcome_ Outcome a = run(takes_it, "start --no-block a"), b = run(takes_it, "submit -q a");
 
@@ -474,6 +503,8 @@ RUN_TESTS(
         cmocka_unit_test(ctrl_c_names_the_job_that_goes_on),
         cmocka_unit_test(ctrl_c_detaches_and_cancels_nothing),
         cmocka_unit_test(a_timeout_is_a_failure_that_says_what_is_open),
+        cmocka_unit_test(a_timeout_says_for_whom_the_cluster_waited),
+        cmocka_unit_test(ctrl_c_says_for_whom_the_cluster_waits),
         cmocka_unit_test(no_block_and_submit_do_not_wait),
         cmocka_unit_test(a_change_without_a_leader_fails),
         cmocka_unit_test(what_is_too_much_at_once_goes_in_parts),

@@ -23,6 +23,18 @@ static void the_bar_fits_the_terminal(void **state) {
         expect((ProgressState){"stop", 0, 0, 1, 3}, 80, "stop 0/1 (3s)");
 }
 
+static void who_is_awaited_is_said_in_the_terminal_s_width(void **state) {
+        ProgressState s = {.verb = "start", .awaits = "n2 to resolve docker.example/shop/web:1"};
+
+        expect(s, 80, "start: waiting for n2 to resolve docker.example/shop/web:1");
+        s.seconds = 12;
+        expect(s, 80, "start: waiting for n2 to resolve docker.example/shop/web:1 (12s)");
+        expect(s, 50, "start: waiting for n2 to resol...shop/web:1 (12s)");
+        s.awaits = "\x1b[2Jn2 to resolve x";
+        expect(s, 80, "start: waiting for ?[2Jn2 to resolve x (12s)");
+}
+
 RUN_TESTS(
+        cmocka_unit_test(who_is_awaited_is_said_in_the_terminal_s_width),
         cmocka_unit_test(the_bar_fits_the_terminal)
 )

@@ -156,6 +156,28 @@ static void what_is_asked_for_is_made_anew_each_time(void **state) {
         assert_string_equal(o.err, "");
 }
 
+// Before it answers the cluster says what for it waits; that is no news for who waits.
+static void waits_itself(FakeDaemon *d) {
+        fake_accept(d);
+        expect_ask(d, 0);
+        fake_reply(d, A_RESPONSE_WITH(.awaits = (char *) "n2 to resolve x.example/web:1"));
+        usleep(1200 * 1000); // the client draws the second that has passed
+        reply_left(d, 0, true);
+}
+
+static void what_the_cluster_waits_for_is_drawn_and_goes_to_nobody(void **state) {
+        Nap n = {};
+        _cleanup_outcome_ Outcome o = run(waits_itself, &nap, &n, 0, true), piped = {};
+
+        assert_int_equal(o.code, EXIT_OK);
+        assert_non_null(strstr(o.err, "waiting for n2 to resolve x.example/web:1 (1s)"));
+        assert_string_equal(o.err + strlen(o.err) - 4, "\r\x1b[K"); // it is taken away
+        n = (Nap){};
+        piped = run(waits_itself, &nap, &n, 0, false);
+        assert_int_equal(piped.code, EXIT_OK);
+        assert_string_equal(piped.err, "");
+}
+
 static void breaks_twice(FakeDaemon *d) {
         fake_accept(d);
         expect_ask(d, 0);
@@ -310,6 +332,7 @@ static void the_end_of_answers_is_judged(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(what_is_asked_for_is_made_anew_each_time),
+                cmocka_unit_test(what_the_cluster_waits_for_is_drawn_and_goes_to_nobody),
                 cmocka_unit_test(who_has_enough_asks_no_more),
                 cmocka_unit_test(who_gives_up_is_told_why),
                 cmocka_unit_test(the_end_of_patience_is_an_error_of_its_own),

@@ -41,6 +41,19 @@ static void a_change_is_answered_with_its_job(void **state) {
         assert_true(has(c, "{\"job\":17,\"units\":[{\"unit\":\"a.service\",\"ok\":true,"));
 }
 
+// HTTP has one answer to a request.
+static void what_the_cluster_waits_for_is_no_answer(void **state) {
+        w.waits = true;
+        Client *c = say(0, POST("/v1/jobs", "application/json", "37", STOP));
+        RUN_UNTIL(w.n_calls == 1);
+        http_call_respond(w.calls[0], A_RESPONSE_WITH(.awaits = (char *) "n2 to resolve x.example/web:1"));
+        answer_change(w.calls[0], 0, 17);
+        RUN_UNTIL(has(c, "]}\n"));
+        assert_true(has(c, "HTTP/1.1 202 "));
+        assert_true(has(c, "{\"job\":17,\"units\":[{\"unit\":\"a.service\",\"ok\":true,"));
+        assert_false(has(c, "resolve"));
+}
+
 static void a_change_of_which_nothing_was_done_is_a_problem(void **state) {
         w.waits = true;
         Client *c = say(0, POST("/v1/jobs", "application/json; charset=utf-8", "37", STOP));
@@ -421,6 +434,7 @@ static void what_ended_well_is_not_asked_for_again(void **state) {
 
 RUN_TESTS(
         API_TEST(a_change_is_answered_with_its_job),
+        API_TEST(what_the_cluster_waits_for_is_no_answer),
         API_TEST(a_change_of_which_nothing_was_done_is_a_problem),
         API_TEST(who_only_announces_a_body_takes_room_from_nobody),
         API_TEST(a_body_counts_as_long_as_what_was_made_of_it),

@@ -126,11 +126,13 @@ static void a_host_that_hangs_is_waited_for_five_seconds(void **state) {
                 rig_change_with_and_settle(&g, SUBMIT, "web.service", UNHEARD, false, (const uint8_t *) id);
         rig_pass_ms(&g, 4000);
         assert_int_equal(a->n, 0);
+        assert_non_null(strstr(a->awaits, "podman on n"));
+        assert_non_null(strstr(a->awaits, " to check web.service"));
         rig_pass_ms(&g, 1100);
         assert_true(a->final);
         assert_int_equal(n_asked, 1);
         assert_non_null(strstr(taken(rig_last(a)), "so that is unchecked"));
-        assert_int_equal(deadline_heap_next(&g.leader->container_checks), 0);
+        assert_int_equal(deadline_heap_next(&g.leader->request_deadlines), 0);
 }
 
 // It has gone with its answer, the other one has all the time that is left.

@@ -2,12 +2,16 @@
 //
 // A tag is resolved once, by a host that may run the container, and the digest is in the log with the
 // content. The registry that hosts ask is `digest_now`, or `words`.
+#include <inttypes.h>
+
 #include "content-image.h"
 #include "leader-rig-private.h"
 #include "messages.h"
 #include "queue-words.h"
 
 #define IMAGE "[Container]\nImage=reg.example/web:1\n"
+#define ON_2 IMAGE "[X-Argosy]\nHost=n2\n"
+#define OTHER_IMAGE "[Container]\nImage=reg.example/db:1\n"
 #define NEW_FILE IMAGE "[Service]\nRestart=always\n"
 #define OLD "sha256:" "1111111111111111111111111111111111111111111111111111111111111111"
 #define NEW "sha256:" "2222222222222222222222222222222222222222222222222222222222222222"
@@ -251,7 +255,86 @@ static void a_host_that_says_nothing_leaves_it_to_another_one(void **state) {
         assert_done(rig_last(a));
         assert_string_equal(digest_of("web.service"), OLD);
         assert_int_equal(registry.asked[0], 5 - asked);
-        assert_int_equal(deadline_heap_next(&g.leader->image_pinnings), 0);
+        assert_int_equal(deadline_heap_next(&g.leader->request_deadlines), 0);
+}
+
+// NULL: it cannot say.
+static void reply(uint32_t host, Argosy__ToVoter__ImageAnswer *image) {
+        Argosy__Response response = MESSAGE_OF(response, .status = EIO, .final = true);
+        Argosy__ToVoter__CallReply m =
+                MESSAGE_OF(to_voter__call_reply, .id = rig_host(&g, host)->last_call, .image = image);
+
+        if (!image)
+                m.response = &response;
+
+        rig_host_send(rig_host(&g, host), ARGOSY__TO_VOTER__MSG_CALL_REPLY, &m);
+}
+
+static void whoever_waits_is_told_for_whom(void **state) {
+        uint64_t id[2] = {++g.id, 55};
+        char text[64];
+
+        rig_host(&g, 2)->mute = rig_host(&g, 3)->mute = true;
+        RigAnswer *a =
+                rig_change_with_and_settle(&g, START, "web.service", IMAGE, false, (const uint8_t *) id);
+        uint32_t asked = rig_host(&g, 2)->calls > 0 ? 2 : 3;
+        rig_pass_ms(&g, 500);
+        assert_int_equal(a->n_awaits, 0);
+        rig_pass_ms(&g, 500);
+        snprintf(text, sizeof(text), "n%" PRIu32 " to resolve reg.example/web:1", asked);
+        assert_string_equal(a->awaits, text);
+        rig_pass_ms(&g, 18000);
+        assert_int_equal(a->n_awaits, 1); // the same is not said again
+        rig_pass_ms(&g, 2000);
+        snprintf(text, sizeof(text), "n%" PRIu32 " to resolve reg.example/web:1", 5 - asked);
+        assert_string_equal(a->awaits, text);
+        assert_int_equal(a->n_awaits, 2);
+        rig_pass_ms(&g, 20000);
+        assert_true(a->final);
+        assert_int_equal(a->n_awaits, 2);
+        assert_int_equal(deadline_heap_next(&g.leader->request_deadlines), 0);
+}
+
+static void who_has_an_answer_soon_is_told_nothing_else(void **state) {
+        uint64_t id[2] = {++g.id, 55};
+        RigAnswer *a =
+                rig_change_with_and_settle(&g, START, "web.service", IMAGE, false, (const uint8_t *) id);
+
+        rig_pass_ms(&g, 5000);
+        assert_done(rig_last(a));
+        assert_int_equal(a->n_awaits, 0);
+}
+
+// One host cannot ask for the one image, while the other one is still asked for.
+static void each_image_goes_on_when_its_host_has_answered(void **state) {
+        static const uint64_t id[2] = {76, 1};
+        Argosy__ToVoter__ImageAnswer cannot =
+                MESSAGE_OF(to_voter__image_answer, .error = (char *) "no skopeo", .here = true);
+        Argosy__NamedFile a = ARGOSY__NAMED_FILE__INIT, b = ARGOSY__NAMED_FILE__INIT, *files[] = {&a, &b};
+        char *names[] = {(char *) "a.service", (char *) "b.service"};
+        unsigned calls[4] = {};
+
+        a.name = a.path = names[0];
+        b.name = b.path = names[1];
+        a.content = (ProtobufCBinaryData){strlen(ON_2), (uint8_t *) ON_2};
+        b.content = (ProtobufCBinaryData){strlen(OTHER_IMAGE), (uint8_t *) OTHER_IMAGE};
+        Argosy__Request__Change m =
+                MESSAGE_OF(request__change, .id = (ProtobufCBinaryData){sizeof(id), (uint8_t *) id},
+                           .verb = START, .names = names, .n_names = 2, .n_files = 2, .files = files);
+        Argosy__Request request = REQUEST_OF(CHANGE, change, &m);
+        rig_host(&g, 2)->mute = rig_host(&g, 3)->mute = true;
+        RigAnswer *answer = rig_ask(&g, &request);
+        rig_settle(&g);
+        uint32_t last = rig_host(&g, 3)->calls > 0 ? 3 : 2; // b's, which was asked for last
+        rig_pass_ms(&g, 1000);
+        assert_string_equal(answer->awaits, "n2 to resolve reg.example/web:1 and 1 more image");
+        for (uint32_t h = 2; h <= 3; h++)
+                calls[h] = rig_host(&g, h)->calls;
+        reply(last, &cannot);
+        rig_settle(&g);
+        assert_int_equal(rig_host(&g, 5 - last)->calls, calls[5 - last] + 1);
+        assert_int_equal(rig_host(&g, last)->calls, calls[last]);
+        rig_cancel(&g, answer);
 }
 
 static void if_no_host_says_anything_it_is_refused(void **state) {
@@ -269,8 +352,6 @@ static void if_no_host_says_anything_it_is_refused(void **state) {
                 strstr(rig_last(a)->message, "has not said within 20 seconds what the registry says"));
         assert_null(rig_record(&g, "web.service"));
 }
-
-#define ON_2 IMAGE "[X-Argosy]\nHost=n2\n"
 
 // As one does whose podman is another one; no other could be asked.
 static void a_host_that_attaches_anew_is_asked_again(void **state) {
@@ -461,18 +542,6 @@ static uint32_t asked_behind(const unsigned calls[static 4]) {
         return host;
 }
 
-// NULL: it cannot say.
-static void reply(uint32_t host, Argosy__ToVoter__ImageAnswer *image) {
-        Argosy__Response response = MESSAGE_OF(response, .status = EIO, .final = true);
-        Argosy__ToVoter__CallReply m =
-                MESSAGE_OF(to_voter__call_reply, .id = rig_host(&g, host)->last_call, .image = image);
-
-        if (!image)
-                m.response = &response;
-
-        rig_host_send(rig_host(&g, host), ARGOSY__TO_VOTER__MSG_CALL_REPLY, &m);
-}
-
 // It has been let go by another rule, and waits for what a host says of its file while its unit comes to
 // another role: the limit counts for it from then on, and has a place in the moment in which the answer is
 // here.
@@ -560,8 +629,7 @@ static void a_held_job_that_waits_for_a_registry_holds_up_no_other(void **state)
         rig_pass_ms(&g, LATER_MS);
         assert_int_equal(state_of(other), DONE);
         assert_true(is_launched("plain.service"));
-        assert_string_equal(rig_show_job(&g, job)->held_by,
-                            "hosts are asked about its containers and their images");
+        assert_non_null(strstr(rig_show_job(&g, job)->held_by, " to resolve reg.example/web:1"));
         rig_host(&g, 2)->mute = rig_host(&g, 3)->mute = false;
         rig_pass_ms(&g, 25000);
         assert_int_equal(state_of(job), DONE);
@@ -714,6 +782,9 @@ RUN_TESTS(IMAGE_TEST(a_tag_is_resolved_by_a_host_that_may_run_it),
           IMAGE_TEST(if_no_host_reaches_the_registry_it_is_said_why),
           IMAGE_TEST(a_host_that_is_lost_leaves_it_to_another_one),
           IMAGE_TEST(a_host_that_says_nothing_leaves_it_to_another_one),
+          IMAGE_TEST(whoever_waits_is_told_for_whom),
+          IMAGE_TEST(who_has_an_answer_soon_is_told_nothing_else),
+          IMAGE_TEST(each_image_goes_on_when_its_host_has_answered),
           IMAGE_TEST(if_no_host_says_anything_it_is_refused),
           IMAGE_TEST(a_host_that_attaches_anew_is_asked_again),
           IMAGE_TEST(a_host_that_is_attaching_is_waited_for),

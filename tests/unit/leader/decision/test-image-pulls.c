@@ -186,6 +186,9 @@ static void a_host_that_is_back_while_others_pull_has_it_too(void **state) {
         link_breaks(away);
         RigAnswer *a = update(NEXT);
         assert_int_equal(pulls.n, N - 1);
+        rig_pass_ms(&g, 1000);
+        assert_non_null(strstr(a->awaits, " to pull reg.example/web@sha256:"));
+        assert_non_null(strstr(a->awaits, " (4 of 6 pulls are over)"));
         comes_now(away);
         comes_now(slow);
         assert_int_equal(rig_last(a)->status, 0);

@@ -140,7 +140,7 @@ def test_half_a_layer(c: Cluster):
     r, digest = published(c, "box:4", "half", padding=2 << 20)
     with untouched(c):
         with r.doing("half"):
-            says(start(c), "pulling", "EOF", lines=2)
+            says(start(c), "could not be pulled", "EOF", lines=2)
             assert c.node("n1").run("systemctl is-active web || :").strip() in ("inactive", "failed")  # as a test before has left it
             assert not has_image(c.node("n1"), digest)
         goes_well(c, digest)
@@ -150,7 +150,7 @@ def test_a_layer_that_is_another_one(c: Cluster):
     r, digest = published(c, "box:5", "lies", padding=3 << 20)
     with untouched(c):
         with r.doing("lies"):
-            says(start(c), "pulling", "Digest did not match", lines=2)
+            says(start(c), "could not be pulled", "Digest did not match", lines=2)
         assert not has_image(c.node("n1"), digest)
         goes_well(c, digest)
 
@@ -159,7 +159,7 @@ def test_a_manifest_that_is_another_one(c: Cluster):
     r, digest = published(c, "box:6", "lies in manifests")
     with untouched(c):
         with r.doing("lies-in-manifests"):
-            says(start(c), "pulling", "digest", lines=2)
+            says(start(c), "could not be pulled", "digest", lines=2)
         goes_well(c, digest)
 
 
@@ -177,7 +177,7 @@ def test_credentials_that_nobody_has(c: Cluster):
         with r.doing("wants-credentials"):
             says(start(c), "cannot be resolved", "unauthorized")
         with r.doing("wants-credentials-for-layers"):
-            says(start(c), "pulling", "unauthorized", lines=2)
+            says(start(c), "could not be pulled", "unauthorized", lines=2)
         goes_well(c, digest)
 
 
@@ -215,7 +215,7 @@ def test_a_disk_that_is_full(c: Cluster):
     store = "/var/lib/argosy/containers"
     n1.run(f"mount -t tmpfs -o size=16m tmpfs {store}")
     try:
-        says(start(c), "pulling", "no space left on device", lines=2)
+        says(start(c), "could not be pulled", "no space left on device", lines=2)
         assert not has_image(n1, digest)
         n1.run(f"mount -o remount,size=128m {store}")
         goes_well(c, digest)
@@ -327,7 +327,7 @@ def test_the_page_shows_an_image_its_pull_and_why_that_failed(c: Cluster):
             press(page, "Start")
             shows(page, "main", "failed", "unplaced: no node takes it")  # the job
         view(page, "#/unit/web.service")
-        shows(page, "#why", "n1: pulling", "unauthorized")
+        shows(page, "#why", f"n1: {r.address}/box@sha256:", "could not be pulled", "unauthorized")
         with r.doing("hangs-in-layers"):
             press(page, "Start")
             shows(page, "main", "its image is being pulled")

@@ -279,7 +279,7 @@ static void on_pulled(int result, const Buf *output, const Buf *said, void *user
         bool denied = words && registry_words_deny(words);
 
         if (result != 0)
-                why = str_printf("pulling %s: %s%s", c->image,
+                why = str_printf("%s could not be pulled: %s%s", c->image,
                                  words
                                          ?: result == -ETIMEDOUT ? "it took longer than 15 min"
                                                                  : strerror(-result),

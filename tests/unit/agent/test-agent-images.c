@@ -42,7 +42,8 @@ static void a_pull_that_fails_stops_nothing(void **state) {
         loop_until(*report_of("box.service")->error);
         assert_string_equal(
                 report_of("box.service")->error,
-                "pulling " IMAGE_OF(DIGEST_2) ": initializing source: dial tcp: connection refused");
+                IMAGE_OF(DIGEST_2) " could not be pulled: "
+                                   "initializing source: dial tcp: connection refused");
         assert_false(report_of("box.service")->refused);
         assert_true(pid1_is_active(pid1, "box.service"));
         assert_int_equal(pid1_runs(pid1, "box.service"), 1);

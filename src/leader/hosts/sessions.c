@@ -435,7 +435,7 @@ static void note_taken(Leader *l, UnitOnNode *s, const Argosy__UnitReport *repor
         if (!unit_exclusion(s->unit, s->node->number) || !active_state_is_up(report->active))
                 return;
         e = cluster_state_find_unit(l->state, s->unit->name);
-        if (e && report->revision >= e->record->revision && unit_wanted_on(l, s->unit, e, s->node))
+        if (e && report->revision >= e->record->revision && unit_wanted_if_taken(l, s->unit, e, s->node))
                 unit_forget_exclusions(l, s->unit, s->node->number);
 }
 

@@ -33,7 +33,7 @@ static bool gives_way(const Leader *l, const Unit *u, const Node *n) {
         return false;
 }
 
-bool unit_wanted_on(const Leader *l, const Unit *u, const UnitEntry *e, const Node *n) {
+static bool is_wanted(const Leader *l, const Unit *u, const UnitEntry *e, const Node *n, bool refused) {
         UnitOptions *options;
         bool admits;
 
@@ -41,7 +41,7 @@ bool unit_wanted_on(const Leader *l, const Unit *u, const UnitEntry *e, const No
                 return false;
         if (!e->record->global)
                 return e->record->node == n->number;
-        if (n->mode == ARGOSY__NODE_MODE__MODE_MAINTENANCE || (u && unit_exclusion(u, n->number)))
+        if (n->mode == ARGOSY__NODE_MODE__MODE_MAINTENANCE || refused)
                 return false;
         if (u && gives_way(l, u, n))
                 return false;
@@ -50,6 +50,14 @@ bool unit_wanted_on(const Leader *l, const Unit *u, const UnitEntry *e, const No
         admits = node_admits(l, n, options);
         unit_options_unref(options);
         return admits;
+}
+
+bool unit_wanted_on(const Leader *l, const Unit *u, const UnitEntry *e, const Node *n) {
+        return is_wanted(l, u, e, n, u && unit_exclusion(u, n->number));
+}
+
+bool unit_wanted_if_taken(const Leader *l, const Unit *u, const UnitEntry *e, const Node *n) {
+        return is_wanted(l, u, e, n, false);
 }
 
 static bool is_before(const Unit *u, const char *name) {

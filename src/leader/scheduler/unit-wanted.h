@@ -7,6 +7,8 @@
 
 // Whether the log wants this unit on this node now.
 bool unit_wanted_on(const Leader *l, const Unit *u, const UnitEntry *e, const Node *n);
+// The same if the node does not refuse its name any more.
+bool unit_wanted_if_taken(const Leader *l, const Unit *u, const UnitEntry *e, const Node *n);
 
 // Whether a unit that runs on all nodes leaves out this one although its options admit it, and why.
 typedef enum LeftOut {

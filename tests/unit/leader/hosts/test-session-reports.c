@@ -328,6 +328,22 @@ static void a_node_that_runs_the_unit_as_it_is_wanted_refuses_it_no_longer(void 
         assert_null(unit_exclusion(tables_unit(&t, "web.service"), 2));
 }
 
+// Which is wanted nowhere that refuses it.
+static void so_does_a_node_that_runs_a_unit_of_all_nodes(void **state) {
+        tables_put(&t, "all.service", SERVICE "[X-Argosy]\nGlobal=true\n",
+                   (UnitPut){.target = ARGOSY__TARGET__TARGET_LAUNCHED, .global = true, .start = true});
+        attach(2);
+        Argosy__UnitReport refused = tables_report(&t, "all.service", 2);
+        refused.refused = true;
+        refused.error = (char *) "/etc has it";
+        report(2, refused);
+        assert_non_null(unit_exclusion(tables_unit(&t, "all.service"), 2));
+        Argosy__UnitReport r = tables_report(&t, "all.service", 2);
+        r.active = ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE;
+        report(2, r);
+        assert_null(unit_exclusion(tables_unit(&t, "all.service"), 2));
+}
+
 static void an_end_for_good_is_put_down_once_and_only_of_the_newest_start(void **state) {
         Argosy__Outcome outcome = ARGOSY__OUTCOME__INIT;
         Batch b = {};
@@ -391,6 +407,7 @@ RUN_TESTS(
         TEST(gone_by_an_older_order_is_not_gone_by_the_removal),
         TEST(a_refused_name_leaves_that_node_for_this_session),
         TEST(a_node_that_runs_the_unit_as_it_is_wanted_refuses_it_no_longer),
+        TEST(so_does_a_node_that_runs_a_unit_of_all_nodes),
         TEST(an_end_for_good_is_put_down_once_and_only_of_the_newest_start),
         TEST(a_manager_that_cannot_be_used_makes_its_node_dark)
 )

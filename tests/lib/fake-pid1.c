@@ -168,8 +168,12 @@ static void tell_end(Job *j, SystemdJobKind kind, SystemdJobResult result) {
         free(j);
 }
 
-// What its unit is now is known before its end is told.
+// What its unit is now is known before its end is told. Whoever is gone is told nothing.
 void pid1_job_ended(FakePid1 *p, Job *j, SystemdJobKind kind, SystemdJobResult result) {
+        if (!p->manager) {
+                free(j);
+                return;
+        }
         if (!pid1_hears(p)) {
                 j->ended = kind;
                 j->result = result;

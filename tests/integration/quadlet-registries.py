@@ -175,7 +175,7 @@ def test_credentials_that_nobody_has(c: Cluster):
     r, digest = published(c, "box:8", "wants credentials")
     with untouched(c):
         with r.doing("wants-credentials"):
-            says(start(c), "cannot be resolved", "unauthorized")
+            says(start(c), "cannot be resolved", "unauthorized; if it is private, RegistryAuth= names the secret")
         with r.doing("wants-credentials-for-layers"):
             says(start(c), "could not be pulled", "unauthorized", lines=2)
         goes_well(c, digest)

@@ -57,18 +57,34 @@ char *registry_words(const void *said, size_t len) {
         return *text ? str_printable(text, REGISTRY_WORDS_MAX) : strdup("it did not say why");
 }
 
-bool registry_words_deny(const char *words) {
-        static const char *const denials[] = {"manifest unknown",
-                                              "name unknown",
-                                              "repository name not known",
-                                              "unauthorized",
-                                              "authentication required",
-                                              "requested access to the resource is denied",
-                                              "no image found in image index for architecture",
-                                              "no image found in manifest list for architecture"};
+RegistryDenial registry_words_denial(const char *words) {
+        static const struct {
+                const char *words;
+                RegistryDenial denial;
+        } all[] = {{"manifest unknown", REGISTRY_LACKS_IMAGE},
+                   {"name unknown", REGISTRY_LACKS_IMAGE},
+                   {"repository name not known", REGISTRY_LACKS_IMAGE},
+                   {"no image found in image index for architecture", REGISTRY_LACKS_IMAGE},
+                   {"no image found in manifest list for architecture", REGISTRY_LACKS_IMAGE},
+                   {"unauthorized", REGISTRY_WANTS_AUTH},
+                   {"authentication required", REGISTRY_WANTS_AUTH},
+                   {"requested access to the resource is denied", REGISTRY_WANTS_AUTH}};
 
-        for (size_t i = 0; i < ELEMENTSOF(denials); i++)
-                if (strstr(words, denials[i]))
-                        return true;
-        return false;
+        for (size_t i = 0; i < ELEMENTSOF(all); i++)
+                if (strstr(words, all[i].words))
+                        return all[i].denial;
+        return REGISTRY_DENIES_NOTHING;
+}
+
+const char *registry_denial_hint(RegistryDenial d, bool shown, bool pinned) {
+        switch (d) {
+        case REGISTRY_LACKS_IMAGE:
+                return pinned ? "; `argosyctl update --pull` resolves its tag anew" : "";
+        case REGISTRY_WANTS_AUTH:
+                return shown ? "; it was shown the secret that RegistryAuth= names"
+                             : "; if it is private, RegistryAuth= names the secret to show";
+        case REGISTRY_DENIES_NOTHING:
+                break;
+        }
+        return "";
 }

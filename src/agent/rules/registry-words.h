@@ -13,6 +13,13 @@ char *registry_words(const void *said, size_t len);
 
 enum { REGISTRY_WORDS_MAX = 400 };
 
-// Whether the registry itself says so: it does not have the image, or does not give it. Else it was not
-// reached, which may be for the host.
-bool registry_words_deny(const char *words);
+// What the registry itself says by them. Else it was not reached, which may be for the host.
+typedef enum RegistryDenial {
+        REGISTRY_DENIES_NOTHING,
+        REGISTRY_LACKS_IMAGE,  // or has none for such machines
+        REGISTRY_WANTS_AUTH, // it gives the image to others, or lacks it: some say no more to strangers
+} RegistryDenial;
+RegistryDenial registry_words_denial(const char *words);
+// What somebody may do about that, a clause behind the words; "": nobody knows. `shown`: it was shown what
+// RegistryAuth= names. `pinned`: it was asked for a digest.
+const char *registry_denial_hint(RegistryDenial d, bool shown, bool pinned);

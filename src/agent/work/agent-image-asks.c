@@ -58,21 +58,26 @@ static void tell_digest(const ImageAsk *ask, const Buf *output) {
 
 static void on_asked(int result, const Buf *output, const Buf *said, void *userdata) {
         ImageAsk *ask = userdata;
-        _cleanup_free_ char *words = NULL;
+        _cleanup_free_ char *words = NULL, *whole = NULL;
+        RegistryDenial denial = REGISTRY_DENIES_NOTHING;
 
         ask->command = NULL;
         if (result == -EIO)
                 words = registry_words(said->data, said->len);
+        if (words)
+                denial = registry_words_denial(words);
+        if (denial)
+                whole = str_printf("%s%s", words, registry_denial_hint(denial, ask->auth_file, false));
         if (result == 0 && is_manifest(output))
                 tell_digest(ask, output);
         else
                 agent_images_answer(ask->agent, ask->id, "",
-                       words                  ? words
+                       words                  ? whole ?: words
                        : result == -ETIMEDOUT ? AGENT_REGISTRY_SILENT_TEXT
                        : result == -EFBIG     ? "the manifest that the registry sent is longer than 1 MiB"
                        : result == 0          ? "what the registry sent is no manifest"
                                               : strerror(-result),
-                       result == -ETIMEDOUT || (words && !registry_words_deny(words)));
+                       result == -ETIMEDOUT || (words && !denial));
         ask_free(ask);
 }
 

@@ -16,8 +16,8 @@
 // pulled, which is nothing if it is here.
 //
 // Failures: the registry's words are the unit's error, and the step is tried again after a while, as any
-// other. An image that the registry does not have (registry_words_deny()) is a refusal of a unit that is not
-// here yet: another host may have it.
+// other. An image that the registry does not have or give (registry_words_denial()) is a refusal of a unit
+// that is not here yet: another host may have it.
 
 #include "agent-images.h"
 
@@ -265,25 +265,19 @@ static void on_listed(int result, const Buf *output, const Buf *said, void *user
         drain_mark(&a->drain);
 }
 
-// What somebody may do about an image that is gone: its tag stands for another one by now.
-static const char *hint_at(const char *image, bool denied) {
-        return denied && strstr(image, "@sha256:") ? "; `argosyctl update --pull` resolves its tag anew"
-                                                   : "";
-}
-
 static void on_pulled(int result, const Buf *output, const Buf *said, void *userdata) {
         ImageCommand *c = userdata;
         Agent *a = c->agent;
         _cleanup_free_ char *words = result == -EIO ? registry_words(said->data, said->len) : NULL,
                             *why = NULL;
-        bool denied = words && registry_words_deny(words);
+        RegistryDenial denial = words ? registry_words_denial(words) : REGISTRY_DENIES_NOTHING;
 
         if (result != 0)
                 why = str_printf("%s could not be pulled: %s%s", c->image,
                                  words
                                          ?: result == -ETIMEDOUT ? "it took longer than 15 min"
                                                                  : strerror(-result),
-                                 hint_at(c->image, denied));
+                                 registry_denial_hint(denial, c->auth_file, strstr(c->image, "@sha256:")));
         if (result == 0 && add_name(a, c->image, strlen(c->image)) == 0)
                 note_store(a);
         if (result == 0 && c->is_missing)
@@ -293,7 +287,7 @@ static void on_pulled(int result, const Buf *output, const Buf *said, void *user
                 log_info("The image %s was pulled.", c->image);
         else
                 log_warning("%s", why ?: strerror(ENOMEM));
-        settle(c, result == 0 ? NULL : why ?: strerror(ENOMEM), denied);
+        settle(c, result == 0 ? NULL : why ?: strerror(ENOMEM), denial != REGISTRY_DENIES_NOTHING);
         command_free(c);
         drain_mark(&a->drain);
 }

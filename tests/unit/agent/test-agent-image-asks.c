@@ -36,7 +36,8 @@ static void a_registry_that_refuses_is_quoted(void **state) {
                           "time=\"2026-01-02\" level=fatal msg=\"Error parsing image name "
                           "\\\"docker://x\\\": unauthorized\"\n");
 
-        assert_string_equal(a->error, "parsing image name \"docker://x\": unauthorized");
+        assert_string_equal(a->error, "parsing image name \"docker://x\": unauthorized; if it is private, "
+                                      "RegistryAuth= names the secret to show");
         assert_false(a->here);
 }
 

@@ -100,7 +100,9 @@ static void a_question_shows_the_registry_what_came_with_it(void **state) {
         assert_null(strstr(newest("skopeo")->line, "pass"));
         end(newest("skopeo"), -EIO, "", "level=fatal msg=\"unauthorized: authentication required\"\n");
         assert_file_is_gone(&commands[0]);
-        assert_string_equal(w.call_reply->call_reply->image->error, "unauthorized: authentication required");
+        assert_string_equal(w.call_reply->call_reply->image->error,
+                            "unauthorized: authentication required; it was shown the secret that "
+                            "RegistryAuth= names");
         assert_false(w.call_reply->call_reply->image->here);
 }
 

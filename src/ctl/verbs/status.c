@@ -8,12 +8,14 @@
 // if any unit is active. Other failures: an exit code after its message.
 
 #include <errno.h>
+#include <string.h>
 
 #include "clock.h"
 #include "ctl.h"
 #include "json.h"
 #include "map.h"
 #include "message-of.h"
+#include "quadlet.h"
 #include "status-text.h"
 #include "terminal.h"
 #include "verbs.h"
@@ -49,6 +51,15 @@ static void json_usage(Json *j, const Argosy__Response__UsageRow *u) {
         json_end(j, '}');
 }
 
+// The paths of a content's parts: of those that are volumes and networks of a container, or of the others.
+static void json_parts(Json *j, const char *key, const Argosy__Response__Status *s, bool beside) {
+        json_member_begin(j, key, '[');
+        for (size_t i = 0; i < s->n_drop_ins; i++)
+                if (quadlet_is_beside(s->drop_ins[i], strlen(s->drop_ins[i])) == beside)
+                        json_string(j, s->drop_ins[i]);
+        json_end(j, ']');
+}
+
 static void json_status(Json *j, const Argosy__Response__Status *s) {
         json_begin(j, '{');
         if (s->row) {
@@ -66,10 +77,8 @@ static void json_status(Json *j, const Argosy__Response__Status *s) {
         if (s->job > 0) {
                 json_member_u64(j, "job", s->job);
         }
-        json_member_begin(j, "drop_ins", '[');
-        for (size_t i = 0; i < s->n_drop_ins; i++)
-                json_string(j, s->drop_ins[i]);
-        json_end(j, ']');
+        json_parts(j, "drop_ins", s, false);
+        json_parts(j, "quadlet", s, true);
         json_member_begin(j, "files", '[');
         for (size_t i = 0; i < s->n_files; i++)
                 json_string(j, s->files[i]);

@@ -7,11 +7,13 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
+#include <string.h>
 #include <time.h>
 
 #include "clock.h"
 #include "exit-code.h"
 #include "fields.h"
+#include "quadlet.h"
 #include "status-text.h"
 #include "str.h"
 
@@ -194,8 +196,13 @@ static void put_drop_ins(StatusText *t) {
         char *rest = paths, *path;
         bool first = true;
 
-        for (size_t i = 0; i < t->status->n_drop_ins; i++, first = false)
-                put_path(t, "Drop-In", first, t->status->drop_ins[i], "");
+        for (size_t i = 0; i < t->status->n_drop_ins; i++) {
+                path = t->status->drop_ins[i];
+                if (quadlet_is_beside(path, strlen(path)))
+                        continue;
+                put_path(t, "Drop-In", first, path, "");
+                first = false;
+        }
         while ((path = strsep(&rest, " ")))
                 if (*path && !is_own_drop_in(path)) {
                         put_path(t, "Drop-In", first, path, " (the node's own)");
@@ -203,6 +210,20 @@ static void put_drop_ins(StatusText *t) {
                 }
         if (!paths && t->error == 0)
                 t->error = -ENOMEM;
+}
+
+// What else is a part of a container's content: volumes, networks, the container whose network it has.
+static void put_beside(StatusText *t) {
+        bool first = true;
+
+        for (size_t i = 0; i < t->status->n_drop_ins; i++) {
+                const char *path = t->status->drop_ins[i];
+
+                if (!quadlet_is_beside(path, strlen(path)))
+                        continue;
+                put_path(t, "Quadlet", first, path, "");
+                first = false;
+        }
 }
 
 static void put_since(StatusText *t, const char *active) {
@@ -382,6 +403,7 @@ int status_format(const Argosy__Response__Status *s, const TextStyle *style, uin
         put_head(&t);
         put_loaded(&t);
         put_drop_ins(&t);
+        put_beside(&t);
         put_files(&t);
         put_image(&t);
         put_active(&t);

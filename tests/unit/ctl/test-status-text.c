@@ -102,6 +102,24 @@ static void drop_ins_stand_below_the_file(void **state) {
                    "    Desired: launched (revision 12)\n");
 }
 
+static void volumes_and_networks_are_no_drop_ins(void **state) {
+        char *parts[] = {(char *) "web.container.d/10-limits.conf", (char *) "data.volume",
+                         (char *) "front.network"};
+        Example e;
+
+        init(&e, "web.service", "active", "running");
+        e.status.drop_ins = parts;
+        e.status.n_drop_ins = 3;
+        expect(&e, "* web.service\n"
+                   "     Loaded: loaded\n"
+                   "    Drop-In: web.container.d/10-limits.conf\n"
+                   "    Quadlet: data.volume\n"
+                   "             front.network\n"
+                   "     Active: active (running)\n"
+                   "       Node: -\n"
+                   "    Desired: launched (revision 12)\n");
+}
+
 static void what_is_used_is_that_of_the_control_group(void **state) {
         Argosy__Response__UsageRow usage = USAGE_ROW_OF(.known = 1 + 2 + 8, .cpu_us = 61000000, .tasks = 3,
                                                         .memory = 77, .io_read = 4718592, .io_write = 0);
@@ -219,6 +237,7 @@ static void a_global_unit_is_active_if_it_is_somewhere(void **state) {
 RUN_TESTS(
         cmocka_unit_test(a_running_service_looks_as_in_systemctl),
         cmocka_unit_test(drop_ins_stand_below_the_file),
+        cmocka_unit_test(volumes_and_networks_are_no_drop_ins),
         cmocka_unit_test(what_is_used_is_that_of_the_control_group),
         cmocka_unit_test(a_unit_that_nobody_takes_says_why),
         cmocka_unit_test(failure_drift_and_an_old_file_are_visible),

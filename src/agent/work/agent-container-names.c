@@ -12,7 +12,8 @@
 //
 // Lists are two small files, beside that of images, and hold names of all containers; reading them costs
 // some microseconds, so podman is asked only about a name that is there. Where they are podman has said once
-// (agent-images.h). What runs has its name already, and is not looked at.
+// (agent-images.h). What runs has its name already, and is not looked at. A plan asks the same
+// (agent-names.c), and takes for free what nobody can say.
 //
 // Failures: what cannot be read or said is no reason against the unit: podman will say what is wrong.
 
@@ -39,6 +40,7 @@
 
 enum {
         LIST_BYTES_MAX = 4 << 20,
+        PLAN_LOOKS_MAX = 16,
         ASK_SEC = 60,
         OWNER_BYTES_MAX = 512,
 };
@@ -83,33 +85,39 @@ static const char *other_owner(const char *unit, char *label) {
         return *label && !streq(label, NO_LABEL) ? label : "nobody's unit";
 }
 
-static void on_said(PodmanLook *l, AgentUnit *u, const Buf *output) {
-        const NameLook *look = CONTAINER_OF(l, NameLook, look);
+// Whether podman has said that it is somebody else's; then why the unit cannot be here.
+static bool is_others(const char *unit, const char *container, const Buf *output,
+                      char why[AGENT_ERROR_MAX]) {
         _cleanup_free_ char *label = output ? strndup((const char *) output->data, output->len) : NULL;
-        const char *owner = u && label ? other_owner(u->name, label) : NULL;
-        char why[AGENT_ERROR_MAX];
+        const char *owner = label ? other_owner(unit, label) : NULL;
 
         if (owner)
-                str_fit(why, sizeof(why),
+                str_fit(why, AGENT_ERROR_MAX,
                         "there is a container %s on this host that is not argosy's (it is %s): podman would "
                         "replace it",
-                        look->container, owner);
+                        container, owner);
+        return owner;
+}
+
+static void on_said(PodmanLook *l, AgentUnit *u, const Buf *output) {
+        const NameLook *look = CONTAINER_OF(l, NameLook, look);
+        char why[AGENT_ERROR_MAX];
+
         if (u)
-                settle(u, owner ? why : NULL);
+                settle(u, is_others(u->name, look->container, output, why) ? why : NULL);
 }
 
 // ------------------------------------------------------------------------------------------------ the look
 
 // Takes the look.
-static int ask_podman(NameLook *look) {
-        _cleanup_free_ char *description = str_printf("Whose the container %s is", look->container);
-        const char *const args[] = {PODMAN,          "container", "inspect", "--format", LABEL,
-                                    look->container, NULL};
+static int ask_podman(PodmanLook *look, const char *container) {
+        _cleanup_free_ char *description = str_printf("Whose the container %s is", container);
+        const char *const args[] = {PODMAN, "container", "inspect", "--format", LABEL, container, NULL};
 
-        return podman_look_begin(&look->look, &(AgentCommand){.description = description,
-                                                              .args = args,
-                                                              .limit_sec = ASK_SEC,
-                                                              .output_max = OWNER_BYTES_MAX});
+        return podman_look_begin(look, &(AgentCommand){.description = description,
+                                                       .args = args,
+                                                       .limit_sec = ASK_SEC,
+                                                       .output_max = OWNER_BYTES_MAX});
 }
 
 // 1: the name is in that list; 0: it is not; else negative errno.
@@ -148,7 +156,7 @@ static int begin(AgentUnit *u, const char *container) {
         if (!look)
                 return -ENOMEM;
         memcpy(look->container, container, size);
-        return ask_podman(look);
+        return ask_podman(&look->look, look->container);
 }
 
 static void look_for(AgentUnit *u, const AgentSpec *content) {
@@ -172,4 +180,78 @@ void agent_container_names_fetch(AgentUnit *u) {
 
 void agent_container_names_see(AgentUnit *u) {
         look_for(u, agent_unit_content(u));
+}
+
+// ------------------------------------------------------------------------------------------------ of a plan
+
+typedef struct PlanLook {
+        PodmanLook look;
+        ContainerNameSaid done; // NULL: it was not begun
+        void *userdata;
+        char *unit, *container;
+        bool refused;
+        char why[AGENT_ERROR_MAX];
+} PlanLook;
+
+static void on_said_of_plan(PodmanLook *l, AgentUnit *u, const Buf *output) {
+        PlanLook *p = CONTAINER_OF(l, PlanLook, look);
+
+        p->refused = is_others(p->unit, p->container, output, p->why);
+}
+
+// As the look ends, whatever of it.
+static void end_plan_look(PodmanLook *l) {
+        PlanLook *p = CONTAINER_OF(l, PlanLook, look);
+
+        if (p->done)
+                p->done(p->refused ? p->why : NULL, p->userdata);
+        free(p->unit);
+        free(p->container);
+}
+
+// Takes the container's name.
+static int begin_of_plan(Agent *a, const char *unit, char *container, ContainerNameSaid done,
+                         void *userdata) {
+        PlanLook *p = podman_look_apart(a, sizeof(*p), on_said_of_plan);
+
+        if (!p) {
+                free(container);
+                return -ENOMEM;
+        }
+        p->look.free_rest = end_plan_look;
+        p->container = container;
+        p->unit = strdup(unit);
+        if (!p->unit) {
+                podman_look_free(&p->look);
+                return -ENOMEM;
+        }
+        if (ask_podman(&p->look, container) < 0) // it is free by then
+                return 0;
+        p->done = done;
+        p->userdata = userdata;
+        return 1;
+}
+
+// Where nobody knows the lists yet podman is asked at once, about a few at a time.
+static bool may_be_taken(const Agent *a, const char *container) {
+        size_t n = 0;
+
+        if (a->images.record.store)
+                return !is_free(a, container);
+        list_foreach (i, &a->images.looks)
+                n++;
+        return n < PLAN_LOOKS_MAX;
+}
+
+int agent_container_names_ask(Agent *a, const char *unit, const void *content, size_t len,
+                              ContainerNameSaid done, void *userdata) {
+        char *container = NULL;
+        int r = quadlet_is(content, len) ? quadlet_container_name(unit, content, len, &container) : 0;
+
+        if (r < 0)
+                return r == -ENOMEM ? r : 0;
+        if (container && may_be_taken(a, container))
+                return begin_of_plan(a, unit, container, done, userdata);
+        free(container);
+        return 0;
 }

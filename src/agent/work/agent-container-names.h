@@ -12,3 +12,10 @@ bool agent_container_names_is_unseen(const AgentUnit *u);
 // The step has begun, and ends with the look.
 void agent_container_names_fetch(AgentUnit *u);
 void agent_container_names_see(AgentUnit *u);
+
+// Of a plan: whether the unit of that name and content could not be started here, since that would replace
+// a container of somebody else's. 1: `done` fires once, from the loop or as the agent closes, with the
+// reason, or with NULL: it could, or podman does not say. 0: it could, or nobody knows. Or -ENOMEM.
+typedef void (*ContainerNameSaid)(const char *why, void *userdata);
+int agent_container_names_ask(Agent *a, const char *unit, const void *content, size_t len,
+                              ContainerNameSaid done, void *userdata);

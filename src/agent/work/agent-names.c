@@ -6,8 +6,8 @@
 // meanwhile. Then the pool looks whose the names are, by unit_dir_foreign_or_alias(), as it does before a
 // file is written. For those that are somebody else's systemd says whether they are up, since then that is
 // the reason that a start would give; what files of the others would be bound over is looked at
-// (agent-places.h). The answer goes out when the last of them is known. Names that argosy has there already
-// would be taken.
+// (agent-places.h), and whether somebody's container has a container's name (agent-container-names.h). The
+// answer goes out when the last of them is known. Names that argosy has there already would be taken.
 //
 // The directories of users and containers are seen by the node's helper alone (agent-writer.c), which looks
 // in the place of the pool, and is believed as with what it writes.
@@ -18,6 +18,7 @@
 // Failures: too many questions, a node that is not there or closes, a manager that cannot be used at
 // present, a helper that does not answer, and -ENOMEM are answered with an error.
 #include "agent-carried.h"
+#include "agent-container-names.h"
 #include "agent-names.h"
 
 #include <errno.h>
@@ -196,7 +197,7 @@ static void on_places(const char *why, void *userdata) {
         _cleanup_free_ NameRef *ref = userdata;
         NameCheck *c = ref->check;
 
-        if (why)
+        if (why && !c->refusals[ref->at])
                 c->refusals[ref->at] = strdup(why);
         step_done(c);
 }
@@ -215,6 +216,33 @@ static void look_at_places(NameCheck *c, size_t i) {
         }
 }
 
+static void on_container(const char *why, void *userdata) {
+        _cleanup_free_ NameRef *ref = userdata;
+        NameCheck *c = ref->check;
+
+        if (why && !c->refusals[ref->at])
+                c->refusals[ref->at] = strdup(why);
+        step_done(c);
+}
+
+// Of one that is here, too, if it is down: then its start looks as well.
+static void look_at_container(NameCheck *c, size_t i) {
+        const Argosy__ToHost__NameCheck__Unit *m = c->call->names->units[i];
+        const AgentUnit *u = agent_unit_find(c->node, m->name);
+        ProtobufCBinaryData content = content_of(c->call->names, m);
+        NameRef *ref = u && !agent_unit_is_down(u) ? NULL : malloc(sizeof(*ref));
+
+        if (!ref)
+                return;
+        *ref = (NameRef){c, i};
+        c->n_asked++;
+        if (agent_container_names_ask(c->agent, m->name, content.data, content.len, on_container, ref) <=
+            0) {
+                c->n_asked--;
+                free(ref);
+        }
+}
+
 static void on_looked(NameCheck *c) {
         AgentNode *node = c->node;
 
@@ -222,10 +250,14 @@ static void on_looked(NameCheck *c) {
         c->n_asked = 1;
         for (size_t i = 0; i < c->call->names->n_units && !node->closing; i++) {
                 keep_ours(c, i);
-                if (c->refusals[i])
+                if (c->refusals[i]) {
                         ask_systemd(c, i);
-                else if (c->places[i].n > 0)
+                        continue;
+                }
+                if (c->places[i].n > 0)
                         look_at_places(c, i);
+                if (node == c->agent->system)
+                        look_at_container(c, i);
         }
         drain_mark(&c->agent->drain);
         step_done(c);

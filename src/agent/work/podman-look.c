@@ -19,14 +19,22 @@ void podman_look_free(PodmanLook *look) {
         free(look);
 }
 
-void *podman_look_new(AgentUnit *u, size_t size, void (*on_said)(PodmanLook *, AgentUnit *, const Buf *)) {
+void *podman_look_apart(Agent *a, size_t size, void (*on_said)(PodmanLook *, AgentUnit *, const Buf *)) {
         PodmanLook *look = calloc(1, size);
 
         if (!look)
                 return NULL;
         list_init(&look->link);
-        look->agent = u->node->agent;
+        look->agent = a;
         look->on_said = on_said;
+        return look;
+}
+
+void *podman_look_new(AgentUnit *u, size_t size, void (*on_said)(PodmanLook *, AgentUnit *, const Buf *)) {
+        PodmanLook *look = podman_look_apart(u->node->agent, size, on_said);
+
+        if (!look)
+                return NULL;
         look->call = agent_step_call_new(u);
         if (look->call)
                 return look;
@@ -36,10 +44,12 @@ void *podman_look_new(AgentUnit *u, size_t size, void (*on_said)(PodmanLook *, A
 
 static void on_done(int result, const Buf *output, const Buf *said, void *userdata) {
         PodmanLook *look = userdata;
+        AgentUnit *u = look->call
+                               ? agent_step_find(look->call->node, look->call->name, look->call->number)
+                               : NULL;
 
         look->command = NULL;
-        look->on_said(look, agent_step_find(look->call->node, look->call->name, look->call->number),
-                      result == 0 ? output : NULL);
+        look->on_said(look, u, result == 0 ? output : NULL);
         drain_mark(&look->agent->drain);
         podman_look_free(look);
 }

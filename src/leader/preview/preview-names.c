@@ -37,6 +37,7 @@
 #include "node-loss-controller.h"
 #include "nodes.h"
 #include "oom.h"
+#include "quadlet.h"
 #include "registry.h"
 #include "scheduler.h"
 #include "str.h"
@@ -349,9 +350,10 @@ static int want_all(PlanNames *p, const PreviewUnit *u, const ProtobufCBinaryDat
         return r;
 }
 
-// Aliases, and files that are bound over what is there.
+// Aliases, files that are bound over what is there, and the name of a container.
 static bool may_ask_more(const ProtobufCBinaryData *content) {
         return content && (memmem(content->data, content->len, "Alias", 5) ||
+                           quadlet_is(content->data, content->len) ||
                            carried_files_text_len(content->data, content->len) < content->len);
 }
 

@@ -79,6 +79,59 @@ static void a_container_that_came_meanwhile_is_not_replaced_by_a_start(void **st
         assert_int_equal(pid1_runs(pid1, "box.service"), 1);
 }
 
+// A plan: would the unit be taken?
+static void ask_name(const char *name) {
+        Argosy__ToHost__NameCheck__Unit unit = MESSAGE_OF(to_host__name_check__unit, .name = (char *) name,
+                                                          .content = 1),
+                                        *units[] = {&unit};
+        ProtobufCBinaryData content = {strlen(BOX_OF(DIGEST_1)), (uint8_t *) BOX_OF(DIGEST_1)};
+        Argosy__ToHost__NameCheck check =
+                MESSAGE_OF(to_host__name_check, .units = units, .n_units = 1, .contents = &content,
+                           .n_contents = 1);
+        Argosy__ToHost__Call call = CALL_OF(.id = 71, .names = &check);
+        Argosy__ToHost m = MESSAGE_OF(to_host, .msg_case = ARGOSY__TO_HOST__MSG_CALL, .call = &call);
+
+        agent_on_message(w.agent, &m);
+}
+
+static const char *answer_about(const char *name, const char *label) {
+        unsigned before = w.n_call_replies;
+
+        ask_name(name);
+        if (label) {
+                loop_until(newest("container inspect"));
+                end(newest("inspect"), 0, label, "");
+        }
+        loop_until(w.n_call_replies == before + 1);
+        return w.call_reply->call_reply->names->refusals[0];
+}
+
+static void a_plan_hears_of_it_too(void **state) {
+        move_store();
+        have_container("containers.json", "systemd-other");
+        assert_string_equal(answer_about("other.service", "<no value>\n"),
+                            "there is a container systemd-other on this host that is not argosy's (it is "
+                            "nobody's unit): podman would replace it");
+        assert_string_equal(answer_about("other.service", "other.service\n"), "");
+        assert_string_equal(answer_about("free.service", NULL), "");
+        have_container("containers.json", "systemd-box");
+        assert_string_equal(answer_about("box.service", NULL), ""); // it runs
+}
+
+// No unit was here yet, and podman was never asked where it has its lists.
+static void before_the_first_unit_podman_is_asked_at_once(void **state) {
+        assert_non_null(strstr(answer_about("other.service", "web.service\n"), "(it is web.service)"));
+}
+
+static void a_plan_that_waits_for_podman_does_not_hold_up_the_end(void **state) {
+        move_store();
+        have_container("containers.json", "systemd-other");
+        ask_name("other.service");
+        loop_until(newest("container inspect"));
+        agent_down();
+        agent_up();
+}
+
 // What the node has looked at is known until the start, though the unit is ordered nothing.
 static void what_was_stopped_with_another_is_looked_at_once_and_started(void **state) {
         start_box();
@@ -134,6 +187,9 @@ RUN_TESTS(
         CASE(what_is_left_of_a_run_of_its_own_is_replaced),
         CASE(a_name_that_nobody_has_is_not_asked_about),
         CASE(a_container_that_came_meanwhile_is_not_replaced_by_a_start),
+        CASE(a_plan_hears_of_it_too),
+        CASE(before_the_first_unit_podman_is_asked_at_once),
+        CASE(a_plan_that_waits_for_podman_does_not_hold_up_the_end),
         CASE(what_was_stopped_with_another_is_looked_at_once_and_started),
         CASE(files_that_were_removed_are_made_again)
 )

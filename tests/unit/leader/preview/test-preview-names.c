@@ -227,6 +227,20 @@ static void the_file_of_one_with_aliases_goes_along(void **state) {
         sent = NULL;
 }
 
+// The host finds in it how its container is called, which somebody else's may be, too.
+static void the_file_of_a_container_goes_along(void **state) {
+        static const char *const box = "[Container]\nImage=localhost/box:1\n";
+
+        rig_host_set_labels(&g, 1, "podman", "5.4");
+        g.on_host_message = keep_content;
+        n_sent = 0;
+        (void) plan_web(box);
+        assert_string_equal(sent, box);
+        assert_int_equal(n_sent, 1);
+        free(sent);
+        sent = NULL;
+}
+
 #define FOR_USERS UNIT("Manager=user@*\n")
 
 static uint32_t asked_node; // by the last question
@@ -476,6 +490,7 @@ RUN_TESTS(RIG_TEST(where_the_name_is_somebody_elses_it_is_not_planned),
           RIG_TEST(what_is_there_already_is_not_asked_about),
           RIG_TEST(of_one_that_runs_everywhere_the_nodes_that_refuse_it_are_named),
           RIG_TEST(many_are_asked_about_in_a_few_calls), RIG_TEST(the_file_of_one_with_aliases_goes_along),
+          RIG_TEST(the_file_of_a_container_goes_along),
           RIG_TEST(a_user_s_manager_is_asked_too), RIG_TEST(a_manager_that_is_not_there_is_not_asked),
           RIG_TEST(one_that_does_not_answer_is_waited_for_as_long_as_it_may_take),
           RIG_TEST(one_that_is_lost_meanwhile_is_not_waited_for),

@@ -104,7 +104,7 @@ void members_ask_leave(uint32_t machine, bool force) {
         (void) members_ask(machine, &request, force ? "leave by force" : "leave", machine);
 }
 
-static void ask_role(uint32_t at, uint32_t machine, bool promote) {
+void members_ask_role(uint32_t at, uint32_t machine, bool promote) {
         Argosy__Request__ClusterRole role = ARGOSY__REQUEST__CLUSTER_ROLE__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
         char name[16];
@@ -261,7 +261,7 @@ void members_step(Draw *d) {
         else if (what < 11)
                 members_ask_removal(at, machine, draw_one_in(d, 4));
         else if (what < 13)
-                ask_role(at, machine, draw_below(d, 2));
+                members_ask_role(at, machine, draw_below(d, 2));
         else if (what < 15)
                 ask_voters(at, DRAW_PICK(d, numbers));
         else if (members_is_in(machine) && may_leave_by_force(machine))

@@ -18,6 +18,7 @@
 
 void members_begin(void);
 void members_step(Draw *d);
+void members_ask_role(uint32_t at, uint32_t machine, bool promote);
 void members_on_response(const SimAsk *ask, const Argosy__Response *r);
 
 // The machine of that host of the log; 0: none.

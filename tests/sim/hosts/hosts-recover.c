@@ -49,7 +49,7 @@ static bool votes(uint32_t number) {
         return r && r->role == ARGOSY__HOST_ROLE__ROLE_VOTER && members_is_in(number);
 }
 
-// It votes, or has a log and is about to.
+// It votes, or has a log and is about to, or is to vote no more.
 static bool has_log(uint32_t number) {
         const Argosy__HostRecord *r = members_record(number);
 
@@ -67,7 +67,7 @@ static uint64_t generation_of(uint32_t number) {
 static bool may_be_recovered(uint32_t number) {
         const SimMachine *m = sim_machine(number);
 
-        return votes(number) && m->daemon && m->daemon->end == DAEMON_RUNNING &&
+        return has_log(number) && m->daemon && m->daemon->end == DAEMON_RUNNING &&
                sim_store_written(number) >= sim_store_committed() &&
                generation_of(number) >= recovery.generation;
 }
@@ -171,7 +171,8 @@ static void note_recovered(const SimMachine *m) {
 static void recover_after_losses(uint32_t survivor, const Loss *losses, uint64_t wait_us, Draw *d) {
         SimMachine *m = sim_machine(survivor);
 
-        story_tell("all but n%u of most voters are lost", survivor);
+        story_tell("all but n%u%s of most voters are lost", survivor,
+                   votes(survivor) ? "" : ", which does not vote,");
         story_event("recover", survivor, recovery.n, "%" PRIu64, sim_store_committed());
         for (uint32_t i = 1; i <= sim_cluster_size(); i++)
                 lose(i, losses[i]);
@@ -191,8 +192,8 @@ void hosts_recover(uint32_t survivor, uint32_t comes_back, uint64_t back_us, Dra
                 come_back_later(comes_back, back_us);
 }
 
-// `n_voters` of them have voted. Without the survivor those that are left and those that come back are never
-// most of them; and at first, with it, neither.
+// `n_voters` of them have voted, the survivor perhaps among them. Without it those that are left and those
+// that come back are never most of them; and at first, with it, neither.
 static void draw_losses(uint32_t survivor, unsigned n_voters, Loss *losses, Draw *d) {
         unsigned n_left = 0, left_max = n_voters / 2 > 0 ? n_voters / 2 - 1 : 0, n_back = 0,
                  back_max = (n_voters - 1) / 2;
@@ -245,14 +246,33 @@ static bool most_are_lost(uint32_t survivor, const Loss *losses) {
         return 2 * n_left <= n;
 }
 
+static bool is_demoted(void *data) {
+        uint32_t number = (uint32_t) (uintptr_t) data;
+
+        hosts_story_catch_up();
+        return may_be_recovered(number) && !votes(number);
+}
+
+// Somebody has just asked that it is to vote no more, and however far that has come, its log is all that is
+// left. It has one for a moment only when its record says that it does not vote, so that is looked for.
+static void demote_sometimes(uint32_t survivor, Draw *d) {
+        uint64_t most_us = draw_log(d, USEC_PER_MSEC, 10 * USEC_PER_SEC);
+
+        if (survivor == 0 || !draw_one_in(d, 3))
+                return;
+        members_ask_role(survivor, survivor, false);
+        (void) sim_run_until(is_demoted, (void *) (uintptr_t) survivor, most_us);
+}
+
 void hosts_recover_step(Draw *d) {
         uint32_t survivor = hosts_rot_is_pending() ? 0 : draw_survivor(d);
         Loss losses[SIM_CLUSTER_MAX + 1] = {};
         unsigned n_voters = 0;
 
+        demote_sometimes(survivor, d);
         for (uint32_t i = 1; i <= sim_cluster_size(); i++)
                 n_voters += votes(i);
-        if (survivor == 0 || n_voters < 2)
+        if (survivor == 0 || !may_be_recovered(survivor) || n_voters < (votes(survivor) ? 2 : 1))
                 return;
         draw_losses(survivor, n_voters, losses, d);
         if (!most_are_lost(survivor, losses))

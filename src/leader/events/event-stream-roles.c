@@ -101,6 +101,15 @@ unsigned event_roles_note(Leader *l, Unit *u, unsigned *ret_before) {
         return u->event.role;
 }
 
+unsigned event_roles_see(Leader *l, Unit *u) {
+        const UnitEntry *e = cluster_state_find_unit(l->state, u->name);
+        unsigned before;
+
+        if (u->event.role == 0)
+                return event_roles_note(l, u, &before);
+        return e ? role_of(l->events->roles, e) : u->event.role;
+}
+
 // ------------------------------------------------------------------------------------------------ groups
 
 typedef struct RoleSet {

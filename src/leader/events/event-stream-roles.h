@@ -36,6 +36,9 @@ void event_roles_done(EventRoles *roles);
 void event_roles_drain(Leader *l);
 // Looks whose the unit is now; its object keeps the number. 0: that is not known. *ret_before: whose it was.
 unsigned event_roles_note(Leader *l, Unit *u, unsigned *ret_before);
+// The same, for who is told of the unit now. That it is another one's by now is noted when all are told,
+// who have to hear whose it was.
+unsigned event_roles_see(Leader *l, Unit *u);
 // The same of what is about a template with all its instances, or about one unit: the number of the roles of
 // all of these. 0 also if there are none, or more than can be looked at.
 unsigned event_roles_note_group(Leader *l, const char *name, EventObject *o, unsigned *ret_before);

@@ -277,8 +277,17 @@ static void take_over(Leader *l, Unit *again, GoneObject *g) {
         event_mark(l, &again->event);
 }
 
+// Whether who sees the unit of that role sees this one.
+static bool is_of_role(Leader *l, Unit *u, unsigned role) {
+        unsigned before;
+
+        if (u->event.role == 0)
+                (void) event_roles_note(l, u, &before);
+        return u->event.role == role;
+}
+
 // A unit has left a node: the unit has changed, if there is still something of it. A host that attaches anew
-// reports all again, and what is as before is no news.
+// reports all again, and what is as before is no news, but of another unit of that name.
 static void drain_state_gone(Leader *l, GoneObject *g) {
         EventStream *s = l->events;
         UnitOnNode *again = find_row_again(l, g);
@@ -286,6 +295,8 @@ static void drain_state_gone(Leader *l, GoneObject *g) {
         EventDraft d;
         int r = event_draft_gone(g, &d);
 
+        if (again && !again->reported && !is_of_role(l, again->unit, g->event.role))
+                again = NULL;
         d.role = d.role_before = g->event.role;
         if (again && !again->reported)
                 again->reported = TAKE_PTR(g->event.reported);

@@ -151,12 +151,10 @@ static int add_unit(Leader *l, Watcher *w, Unit *u, Argosy__EventMark mark) {
         UnitOnNode *s =
                 has_kind(w, ARGOSY__EVENT_KIND__EVENT_STATE) ? next_listed(l, u, &u->on_nodes) : NULL;
         bool has_content = has_kind(w, ARGOSY__EVENT_KIND__EVENT_CONTENT);
-        unsigned before;
         EventDraft d;
         int r = 0;
 
-        (void) event_roles_note(l, u, &before);
-
+        (void) event_roles_see(l, u);
         if (has_kind(w, ARGOSY__EVENT_KIND__EVENT_UNIT)) {
                 r = event_draft_unit(l, u, &d);
                 if (r == 0)
@@ -278,8 +276,6 @@ static bool is_object_for(const Leader *l, const Watcher *w, const EventObject *
 
 // Whether the author may see the object; for one with some roles only each unit's file is looked at.
 static bool may_see_object(Leader *l, const Watcher *w, EventObject *o) {
-        unsigned before;
-
         if (w->cursor.scope == 0)
                 return true;
         if (o->kind == ARGOSY__EVENT_KIND__EVENT_ROLLOUT)
@@ -287,8 +283,7 @@ static bool may_see_object(Leader *l, const Watcher *w, EventObject *o) {
         if (o->kind != ARGOSY__EVENT_KIND__EVENT_UNIT)
                 return true;
         return may_see(l, w,
-                       o->gone ? (unsigned) o->role
-                               : event_roles_note(l, CONTAINER_OF(o, Unit, event), &before));
+                       o->gone ? (unsigned) o->role : event_roles_see(l, CONTAINER_OF(o, Unit, event)));
 }
 
 // What was added last was too much: it comes with the next answer.
@@ -403,6 +398,9 @@ static int tell_unit(Leader *l, Watcher *w, const EventEntry *e) {
         Unit *u = sees && !saw ? unit_find(l, e->name) : NULL;
         EventDraft d;
 
+        // It is told as it is by now, and may be others' again, as what follows says.
+        if (u && !may_see(l, w, event_roles_see(l, u)))
+                return 0;
         // With the unit comes all of it.
         if (u && e->kind == ARGOSY__EVENT_KIND__EVENT_CONTENT && has_kind(w, ARGOSY__EVENT_KIND__EVENT_UNIT))
                 return 0;

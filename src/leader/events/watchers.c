@@ -184,6 +184,12 @@ static EventCursor place_of(const Leader *l, const Watcher *w) {
         return c;
 }
 
+// In the ring it may be told of a unit as if it went by the order, before its place has come to what is
+// forgotten. A client that goes on behind that event begins anew.
+static uint64_t forgotten_at_place(const Watcher *w, uint64_t forgotten) {
+        return w->cursor.mode == EVENT_CURSOR_RING ? MIN_OF(w->cursor.seq, forgotten) : forgotten;
+}
+
 // The watcher goes by the order from its place, or from the beginning if an object that it knows may be gone
 // and forgotten: since it was told everything, or since it went by the order.
 static void note_missed(const Leader *l, Watcher *w) {
@@ -196,7 +202,7 @@ static void note_missed(const Leader *l, Watcher *w) {
                 begin_anew(l, w,
                            w->cursor.mode == EVENT_CURSOR_STATE ? EVENT_CURSOR_STATE : EVENT_CURSOR_MISSED,
                            0);
-        w->cursor.forgotten = forgotten;
+        w->cursor.forgotten = forgotten_at_place(w, forgotten);
 }
 
 // The author's rights may have changed while the watcher waited.

@@ -178,8 +178,9 @@ static void die_behind(Follower *f, size_t n) {
         event_cursor_format(&c, f->asked.cursor);
 }
 
+// Of what is not for him a leader with little time for each turn passes by little.
 static bool pull(Follower *f) {
-        enum { TURNS = 40 };
+        enum { TURNS = 2000 };
 
         asked_ask(&world.rig, &f->asked);
         for (unsigned i = 0; i < TURNS && !f->asked.answered; i++)

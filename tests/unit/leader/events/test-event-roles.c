@@ -229,6 +229,76 @@ static void a_unit_that_comes_to_be_of_another_role_goes_for_him(void **state) {
         asked_forget(&a);
 }
 
+// He goes on behind the event of a unit that has come to be his, which the ring told him as if he had missed
+// it. That another one is his no more came later.
+static void who_goes_on_behind_a_unit_that_has_come_begins_anew(void **state) {
+        Asked a = {.author = &alice};
+        EventCursor c;
+
+        rig_change(&g, START, "web.service", DB);
+        rig_change(&g, START, "app.service", WEB);
+        (void) is_reported(&a, "-");
+        replace("web.service", WEB);
+        replace("app.service", DB);
+        g.leader->limits.watch_looks = 1;
+        while (asked_pull(&g, &a) && !asked_find(&a, UNIT, "web.service"))
+                ;
+        const Argosy__Event *e = asked_find(&a, UNIT, "web.service");
+        assert_non_null(e);
+        assert_int_equal(e->mark, ARGOSY__EVENT_MARK__EVENT_MISSED);
+        assert_true(event_cursor_parse(a.cursor, &c));
+        c.seq = e->seq;
+        c.index = e->index;
+        c.mode = EVENT_CURSOR_MISSED;
+        event_cursor_format(&c, a.cursor);
+        assert_true(asked_pull(&g, &a));
+        assert_true(event_is_word(a.events[0], EVENT_STREAM_BEGINS)); // what is not told anew is not there
+        assert_false(is_reported(&a, "app.service"));
+        asked_forget(&a);
+}
+
+// The ring is read when it is others' again.
+static void what_was_his_for_a_while_is_not_told_as_it_is_now(void **state) {
+        Asked a = {.author = &alice};
+
+        rig_change(&g, START, "web.service", DB);
+        (void) is_reported(&a, "-");
+        replace("web.service", WEB);
+        replace("web.service", DB);
+        while (asked_pull(&g, &a))
+                for (size_t i = 0; i < a.n; i++)
+                        assert_false(a.events[i]->kind == UNIT && !a.events[i]->gone &&
+                                     a.events[i]->mark == ARGOSY__EVENT_MARK__EVENT_MISSED);
+        asked_forget(&a);
+}
+
+// A row that is there again before it is told to have gone is news only for who sees one of the two units.
+static void what_nodes_said_of_a_unit_goes_when_it_comes_again_as_anothers(void **state) {
+        Asked a = {.author = &alice}, all = {.kind = STATE};
+        bool gone = false;
+
+        for (unsigned i = 0; i < 40; i++)
+                rig_change(&g, START, printed("x%u.service", i), DB "[X-Argosy]\nHost=n1\n");
+        rig_change(&g, START, "web.service", WEB "Host=n1\n");
+        (void) is_reported(&a, "-");
+        (void) is_reported(&all, "-");
+        g.leader->limits.event_units_of_nodes = 1; // nothing is told before all of its units are marked
+        event_mark_units_of(g.leader, node_find(g.leader, 1));
+        (void) rig_change_with(&g, DESTROY, "web.service", NULL, true, NULL);
+        rig_turns(&g, 8);
+        (void) rig_change_with(&g, START, "web.service", DB "[X-Argosy]\nHost=n1\n", true, NULL);
+        rig_turns(&g, 8);
+        rig_settle(&g);
+        while (asked_pull(&g, &a))
+                for (size_t i = 0; i < a.n; i++)
+                        gone |= a.events[i]->kind == STATE && a.events[i]->gone;
+        assert_true(gone);
+        while (asked_pull(&g, &all))
+                ;
+        asked_forget(&all);
+        asked_forget(&a);
+}
+
 // Whether the rollout is there for him, as he has been told since.
 static bool has_rollout(Asked *a, bool has) {
         while (asked_pull(&g, a))
@@ -341,6 +411,9 @@ RUN_TESTS(
         TEST(a_job_that_ends_when_its_unit_is_gone_is_gone_for_who_could_see_it),
         TEST(so_it_is_when_another_leader_has_followed_that),
         TEST(a_unit_that_comes_to_be_of_another_role_goes_for_him),
+        TEST(who_goes_on_behind_a_unit_that_has_come_begins_anew),
+        TEST(what_was_his_for_a_while_is_not_told_as_it_is_now),
+        TEST(what_nodes_said_of_a_unit_goes_when_it_comes_again_as_anothers),
         TEST(and_also_behind_his_back),
         TEST(a_rollout_is_his_as_long_as_all_its_units_are),
         TEST(a_rollout_of_units_of_several_roles_is_for_who_may_see_all_of_these),

@@ -17,6 +17,7 @@ enum { OBJECTS_MAX = 16384, NAME_TEXT = 96, WORDS_TEXT = 160, FOLLOW_BYTES = 163
 
 typedef struct Object {
         Argosy__EventKind kind;
+        uint64_t key;          // hash of the name
         char name[NAME_TEXT];
         uint64_t words;        // hash of all that was said of it
         char text[WORDS_TEXT]; // the beginning of it
@@ -65,42 +66,64 @@ void follow_end(void) {
 
 // ------------------------------------------------------------------------------------------ what he is told
 
+static uint64_t hashed(uint64_t h, const char *text) {
+        do
+                h = (h ^ (uint8_t) *text) * UINT64_C(0x100000001b3);
+        while (*text++);
+        return h;
+}
+
 // Dates are said by the clock of the moment, which may be set.
 static uint64_t words_of(const Argosy__Event *e) {
         const EventKindInfo *info = event_kind_info(e->kind);
         uint64_t h = UINT64_C(0xcbf29ce484222325);
 
         for (size_t i = 0; i < e->n_values; i++)
-                for (const char *p = info && info->fields[i].type != EVENT_TIME ? e->values[i] : "";; p++) {
-                        h = (h ^ (uint8_t) *p) * UINT64_C(0x100000001b3);
-                        if (!*p)
-                                break;
-                }
+                h = hashed(h, info && info->fields[i].type != EVENT_TIME ? e->values[i] : "");
         return h;
 }
 
-static void text_of(const Argosy__Event *e, char ret[WORDS_TEXT]) {
-        size_t len = 0;
+static char *appended(char *at, const char *end, const char *text) {
+        while (at < end && *text)
+                *at++ = *text++;
+        return at;
+}
 
-        *ret = 0;
-        for (size_t i = 0; i < e->n_values && len < WORDS_TEXT; i++)
-                len += (size_t) snprintf(ret + len, WORDS_TEXT - len, "%s'%s'", i > 0 ? " " : "",
-                                         e->values[i]);
+// The beginning of it, for who reads of a failure. It is kept of each event, so it is made without printf().
+static void text_of(const Argosy__Event *e, char ret[WORDS_TEXT]) {
+        const char *end = ret + WORDS_TEXT - 1;
+        char *at = ret;
+
+        for (size_t i = 0; i < e->n_values && at < end; i++) {
+                at = appended(at, end, i > 0 ? " '" : "'");
+                at = appended(at, end, e->values[i]);
+                at = appended(at, end, "'");
+        }
+        *at = 0;
 }
 
 static void name_of(const Argosy__Event *e, char ret[NAME_TEXT]) {
         const EventKindInfo *info = event_kind_info(e->kind);
-        size_t len = 0;
+        const char *end = ret + NAME_TEXT - 1;
+        char *at = ret;
 
-        *ret = 0;
-        for (unsigned i = 0; info && i < info->n_names && len < NAME_TEXT; i++)
-                len += (size_t) snprintf(ret + len, NAME_TEXT - len, "%s%s", i > 0 ? " " : "",
-                                         event_value(e, i));
+        for (unsigned i = 0; info && i < info->n_names && at < end; i++) {
+                at = appended(at, end, i > 0 ? " " : "");
+                at = appended(at, end, event_value(e, i));
+        }
+        *at = 0;
+}
+
+static uint64_t key_of(const char *name) {
+        return hashed(UINT64_C(0xcbf29ce484222325), name);
 }
 
 static Object *find(const Follower *f, Argosy__EventKind kind, const char *name) {
+        uint64_t key = key_of(name);
+
         for (size_t i = 0; i < f->n; i++)
-                if (f->objects[i].kind == kind && strcmp(f->objects[i].name, name) == 0)
+                if (f->objects[i].key == key && f->objects[i].kind == kind &&
+                    strcmp(f->objects[i].name, name) == 0)
                         return &f->objects[i];
         return NULL;
 }
@@ -157,7 +180,7 @@ static void take(Follower *f, const Argosy__Event *e) {
                 assert_true(f->n < OBJECTS_MAX);
                 o = &f->objects[f->n++];
         }
-        *o = (Object){.kind = e->kind, .words = words_of(e)};
+        *o = (Object){.kind = e->kind, .key = key_of(name), .words = words_of(e)};
         memcpy(o->name, name, sizeof(name));
         text_of(e, o->text);
         o->own =

@@ -15,6 +15,7 @@
 #include "agent-calls-verify.h"
 #include "manager-name.h"
 #include "message-of.h"
+#include "quadlet.h"
 #include "unit-verifier.h"
 
 enum { VERIFY_MS = 20000 };
@@ -92,7 +93,10 @@ static void on_verified(int error, const UnitVerdict *verdict, void *userdata) {
         else if (error == -ENOENT)
                 call_end(c, -EOPNOTSUPP, "there is no systemd-analyze");
         else
-                call_end(c, error, error == -ETIMEDOUT ? "systemd-analyze did not end in time" : NULL);
+                call_end(c, error,
+                         error != -ETIMEDOUT ? NULL
+                         : c->asks_podman    ? "podman's generator and systemd-analyze did not end in time"
+                                             : "systemd-analyze did not end in time");
 }
 
 static int ask(Call *c, const Argosy__Request__Verify *q) {
@@ -102,9 +106,11 @@ static int ask(Call *c, const Argosy__Request__Verify *q) {
         CallRef *ref = call_ref(c, 0);
         int r = ref ? 0 : -ENOMEM;
 
-        for (size_t i = 0; i < q->n_files; i++)
+        for (size_t i = 0; i < q->n_files; i++) {
                 files[i] = (UnitAnalysisFile){q->files[i]->name, q->files[i]->content.data,
                                               q->files[i]->content.len};
+                c->asks_podman |= quadlet_is(files[i].content, files[i].len);
+        }
         if (r == 0)
                 r = unit_verifier_ask(a->verifier, files, q->n_files,
                                       a->user || agent_node_is_users(c->node), within_ms, on_verified, ref,

@@ -37,6 +37,7 @@ struct Call {
         char **lines;
         size_t n_log;
         uint64_t verifying; // a question to the verifier; 0: none
+        bool asks_podman;   // that is also about a container
         uint64_t reading; // of resource use, under way; 0: none
         bool has_usage;
         UnitUsage usage;

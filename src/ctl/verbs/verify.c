@@ -451,7 +451,7 @@ static int on_verify(Ctl *ctl, const Argosy__Response *r, void *userdata) {
                 return 0;
         }
         if (v->at == 0)
-                ctl_warn(ctl, "systemd was not asked: %s", status_text(r->status, r->message));
+                ctl_warn(ctl, "not all is checked: %s", status_text(r->status, r->message));
         v->n_missed++;
         return 0;
 }

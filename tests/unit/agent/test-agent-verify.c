@@ -5,6 +5,7 @@
 // say.
 #include <errno.h>
 
+#include "messages.h"
 #include "agent-world.h"
 
 #include <fcntl.h>
@@ -322,6 +323,31 @@ static void without_an_answer_a_container_is_tried_again(void **state) {
         assert_false(report_of("box.service")->refused);
 }
 
+// `argosyctl verify`: whose time it was that is over.
+static const char *told_of_timeout(const char *content) {
+        Argosy__NamedFile file = MESSAGE_OF(named_file, .name = (char *) "box.service",
+                                            .path = (char *) "box.container",
+                                            .content = {strlen(content), (uint8_t *) content}),
+                          *files[] = {&file};
+        Argosy__Request__Verify verify = MESSAGE_OF(request__verify, .files = files, .n_files = 1);
+        Argosy__Request request = REQUEST_OF(VERIFY, verify, &verify);
+        Argosy__ToHost__Call call = CALL_OF(.id = 72, .request = &request);
+        Argosy__ToHost m = MESSAGE_OF(to_host, .msg_case = ARGOSY__TO_HOST__MSG_CALL, .call = &call);
+        unsigned before = w.n_call_replies;
+
+        agent_on_message(w.agent, &m);
+        loop_until(asked.number > 0);
+        answer(-ETIMEDOUT, UNIT_FINDING_WARNING);
+        loop_until(w.n_call_replies > before);
+        return w.call_reply->call_reply->response->message;
+}
+
+static void a_question_that_takes_too_long_names_who_was_asked(void **state) {
+        assert_string_equal(told_of_timeout(OLD), "systemd-analyze did not end in time");
+        assert_string_equal(told_of_timeout(BOX),
+                            "podman's generator and systemd-analyze did not end in time");
+}
+
 // The file says of what it was made: no generator is asked for what is in place.
 static void a_container_that_is_in_place_is_adopted(void **state) {
         box_up();
@@ -386,6 +412,7 @@ RUN_TESTS(
         CASE(what_the_generator_refuses_is_not_taken),
         CASE(what_the_generator_refuses_takes_nothing_down),
         CASE(a_host_without_a_generator_takes_no_container),
+        CASE(a_question_that_takes_too_long_names_who_was_asked),
         CASE(without_an_answer_a_container_is_tried_again),
         CASE(a_container_that_is_in_place_is_adopted),
         CASE(a_host_tells_its_podman_from_the_first_attach_on)

@@ -213,6 +213,18 @@ static void nodes_that_differ_are_named(void **state) {
         assert_non_null(strstr(json.out, "\"nodes\":[\"n1\"]"));
 }
 
+static void one_takes_too_long(FakeDaemon *d) {
+        read_verify(d);
+        reply_node(d, "n1", NULL, 2, false);
+        reply_error(d, ETIMEDOUT, "n2: podman's generator and systemd-analyze did not end in time", false);
+}
+
+static void who_does_not_answer_is_named_and_the_rest_is_told(void **state) {
+        _cleanup_outcome_ Outcome o = ask_nodes(one_takes_too_long, "");
+
+        assert_non_null(strstr(o.err, "Warning: not all is checked: n2: podman's generator and "));
+}
+
 static void one_secret_is_there(FakeDaemon *d) {
         Argosy__Response__SecretRow row = ARGOSY__RESPONSE__SECRET_ROW__INIT, *rows[] = {&row};
         Argosy__Response__Secrets secrets = MESSAGE_OF(response__secrets, .rows = rows, .n_rows = 1);
@@ -284,6 +296,7 @@ RUN_TESTS(
         cmocka_unit_test_setup_teardown(clean_files_are_clean, setup, teardown),
         cmocka_unit_test_setup_teardown(lines_that_systemd_ignores_are_warnings, setup, teardown),
         cmocka_unit_test_setup_teardown(what_systemd_would_refuse_is_an_error, setup, teardown),
+        cmocka_unit_test_setup_teardown(who_does_not_answer_is_named_and_the_rest_is_told, setup, teardown),
         cmocka_unit_test_setup_teardown(nodes_that_differ_are_named, setup, teardown),
         cmocka_unit_test_setup_teardown(a_secret_that_is_not_there_is_a_warning, setup, teardown),
         cmocka_unit_test_setup_teardown(a_node_that_cannot_tell_is_said, setup, teardown),

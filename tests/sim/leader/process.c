@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -79,6 +80,13 @@ void random_bytes(void *data, size_t len) {
 
 uint32_t random_below(uint32_t n) {
         return draw_below(&process.chance, n);
+}
+
+// ------------------------------------------------------------------------------------------------ forks
+
+// What is tried in a process of its own (world_play_apart()) goes on with the secrets that there are.
+EXPORTED int madvise(void *pages, size_t size, int advice) {
+        return advice == MADV_WIPEONFORK ? 0 : (int) syscall(SYS_madvise, pages, size, advice);
 }
 
 // ------------------------------------------------------------------------------------------------ the pool

@@ -54,8 +54,8 @@ static void draw_rules(uint64_t word, Swarm *s) {
 
         if (draw_one_in(&d, 3))
                 s->loads[LOAD_rules] = (unsigned) draw_log(&d, 2, SWARM_WEIGHT_MAX);
-        if (draw_one_in(&d, 3))
-                s->loads[LOAD_wrong] = (unsigned) draw_log(&d, 2, SWARM_WEIGHT_MAX / 4);
+        if (draw_one_in(&d, 2))
+                s->loads[LOAD_wrong] = (unsigned) draw_log(&d, 2, SWARM_WEIGHT_MAX / 2);
 }
 
 static void draw_containers(uint64_t word, Swarm *s) {

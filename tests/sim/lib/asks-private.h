@@ -69,3 +69,12 @@ bool ask_rollout_wait(Draw *d, void *message);
 bool ask_manager_wait(Draw *d, void *message);
 bool ask_job_wait(Draw *d, void *message);
 bool ask_events(Draw *d, void *message);
+
+// asks.c, for asks-wrong.c: one of that kind is made and asked, if there is room and the program has such;
+// a kind is drawn; the request that is being made has the key of that one, counted from 1.
+void asks_make_and_ask(Draw *d, const AskKind *kind, WorldAsked by);
+const AskKind *asks_draw_kind(Draw *d);
+void asks_note_key_of(size_t first);
+
+// asks-wrong.c
+void asks_wrong(Draw *d);

@@ -121,6 +121,10 @@ const WorldAsked *asks_go_on(Argosy__Request__WhatCase what, bool (*fits)(const 
         return NULL;
 }
 
+void asks_note_key_of(size_t first) {
+        key_of = first;
+}
+
 // ------------------------------------------------------------------------------------------------ who asks
 
 static struct {
@@ -223,7 +227,7 @@ static Argosy__Request__Job *make_job(Draw *d) {
         return job;
 }
 
-static const AskKind *draw_kind(Draw *d) {
+const AskKind *asks_draw_kind(Draw *d) {
         unsigned weights[_LOADS] = {}, of_load[128] = {};
         size_t load;
 
@@ -242,6 +246,10 @@ static void *message_of(const ProtobufCFieldDescriptor *field) {
 
         protobuf_c_message_init(type, m);
         return m;
+}
+
+static bool is_left_out(const AskKind *kind) {
+        return asks.port->leaves_out && asks.port->leaves_out(kind->what);
 }
 
 // Everything comes from the arena, which is empty afterwards.
@@ -271,6 +279,11 @@ static void make_and_ask(Draw *d, const AskKind *kind, WorldAsked by) {
                         memcpy(a->request->change->id.data, asks_id().data, a->request->change->id.len);
         }
         arena_reset(&asks.arena);
+}
+
+void asks_make_and_ask(Draw *d, const AskKind *kind, WorldAsked by) {
+        if (asks.n_asked < WORLD_ASKED_MAX && !is_left_out(kind))
+                make_and_ask(d, kind, by);
 }
 
 Argosy__Request *asks_make(Draw *d, Argosy__Request__WhatCase what, bool (*make)(Draw *d, void *message)) {
@@ -330,12 +343,8 @@ WorldAsked *asks_ask_as(Argosy__Request *request, WorldAuthor author, unsigned t
         return a;
 }
 
-static bool is_left_out(const AskKind *kind) {
-        return asks.port->leaves_out && asks.port->leaves_out(kind->what);
-}
-
 static void ask_new(Draw *d) {
-        const AskKind *kind = draw_kind(d);
+        const AskKind *kind = asks_draw_kind(d);
         WorldAsked by = {};
 
         draw_author(d, &by);
@@ -457,8 +466,7 @@ static void ask_of(Draw *d, Argosy__Request__WhatCase what, bool (*make)(Draw *d
         WorldAsked by = {};
 
         draw_author(d, &by);
-        if (asks.n_asked < WORLD_ASKED_MAX && !is_left_out(&kind))
-                make_and_ask(d, &kind, by);
+        asks_make_and_ask(d, &kind, by);
 }
 
 void asks_look(Draw *d) {
@@ -495,76 +503,13 @@ static void ask_under_rules(Draw *d) {
                 ask_of(d, ARGOSY__REQUEST__WHAT_QUEUE_CHANGE, ask_queue_rule);
 }
 
-// Under the key of another one of the same author, which the log has.
-static bool ask_under_used_key(Draw *d, void *message) {
-        enum { BACK_MAX = 32 };
-        Argosy__Request__Change *m = message;
-
-        if (!ask_change(d, message))
-                return false;
-        m->preview = false;
-        for (size_t i = asks.n_asked; i > 0 && i + BACK_MAX > asks.n_asked; i--) {
-                const WorldAsked *a = &asks.asked[i - 1];
-                const Argosy__Request__Change *of =
-                        a->request->what_case == ARGOSY__REQUEST__WHAT_CHANGE ? a->request->change : NULL;
-
-                if (!of || of->n_names == 0 || a->author != AUTHOR_ROOT || a->wrong ||
-                    streq(of->names[0], m->names[0]) || asks.port->job(a) == 0 || a->again_of)
-                        continue;
-                m->id = of->id;
-                key_of = i;
-                return true;
-        }
-        return false;
-}
-
-static bool ask_reserved(Draw *d, void *message) {
-        static const char *const names[] = {"systemd-oomd.service",   "dbus-org.example.service",
-                                            "basic.target",           "argosyd.service",
-                                            "user@1000.service",      "app-t0.slice",
-                                            "system-t0.slice",        "probe-.service"};
-        Argosy__Request__Change *m = message;
-        const char *name = DRAW_PICK(d, names);
-        WorldUnit u = *world_unit_draw(d);
-
-        m->id = asks_id();
-        m->verb = draw_one_in(d, 2) ? ARGOSY__VERB__VERB_SUBMIT : ARGOSY__VERB__VERB_START;
-        m->names = asks_alloc(sizeof(*m->names));
-        m->files = asks_alloc(sizeof(*m->files));
-        m->files[m->n_files++] = asks_file(d, &u);
-        m->names[m->n_names++] = m->files[0]->name = m->files[0]->path = (char *) name;
-        return true;
-}
-
-static void ask_wrong(Draw *d) {
-        static const AskKind used_key = {ARGOSY__REQUEST__WHAT_CHANGE, _LOADS, 0, ask_under_used_key},
-                             reserved = {ARGOSY__REQUEST__WHAT_CHANGE, _LOADS, 0, ask_reserved};
-        WorldAsked by = {.author = AUTHOR_TOKEN, .wrong = WRONG_PROOF};
-
-        if (asks.n_asked == WORLD_ASKED_MAX || is_left_out(&used_key))
-                return;
-        switch (draw_below(d, 4)) {
-        case 0:
-                make_and_ask(d, &reserved, (WorldAsked){.wrong = WRONG_NAME});
-                break;
-        case 1:
-                if (asks.n_tokens == 0 || asks.port->no_tokens)
-                        return;
-                by.token = 1 + draw_below(d, asks.n_tokens);
-                make_and_ask(d, draw_kind(d), by);
-                break;
-        default:
-                make_and_ask(d, &used_key, (WorldAsked){.wrong = WRONG_KEY});
-        }
-}
-
 void asks_step(Draw *d) {
         if (is_drawn(d, LOAD_rules) && draw_one_in(d, 3)) {
                 ask_under_rules(d);
                 return;
         }
         if (is_drawn(d, LOAD_wrong) && draw_one_in(d, 3)) {
-                ask_wrong(d);
+                asks_wrong(d);
                 return;
         }
         if (is_drawn(d, LOAD_bursts) && draw_one_in(d, 3))

@@ -32,6 +32,8 @@ typedef enum WorldWrong {
         WRONG_KEY,   // its key is that of another request (WorldAsked.wrong_of)
         WRONG_NAME,  // the unit's name is the machine's
         WRONG_PROOF, // the token's proof is what the log has of it
+        WRONG_CONTENT, // no unit can have that file
+        WRONG_WORD,  // a name or a reason that is none
 } WorldWrong;
 
 typedef struct WorldAsked {

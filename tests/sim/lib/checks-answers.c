@@ -176,7 +176,8 @@ static bool had_its_key(const WorldAsked *a) {
 
 void wrong_on_answer(const WorldAsked *a, const Argosy__Response *r) {
         static const char *const why[] = {"", "its key is another request's", "the name is the machine's",
-                                          "the log has what it shows"};
+                                          "the log has what it shows", "no unit can have its file",
+                                          "a word of it is none"};
 
         if (a->wrong == WRONG_NOTHING || (a->wrong == WRONG_KEY && !had_its_key(a)))
                 return;

@@ -7,11 +7,9 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "option-garbage.h"
 #include "str.h"
 #include "unit-file.h"
-
-#define ID "0123456789abcdef0123456789abcdef"
-#define LONG64 "0123456789012345678901234567890123456789012345678901234567890123"
 
 // What reading the file and asking for a name says: NULL if both are content.
 static char *refusal(const char *text, const char *name) {
@@ -46,116 +44,20 @@ static void assert_accepted(const char *text) {
 
 // ------------------------------------------------------------------------------------------------ values
 
-static const struct {
-        const char *option;
-        const char *bad[12]; // values
-        const char *why;     // what is said of all of them
-} values[] = {
-        {"MachineID",
-         {"abc", ID "0", "0123456789abcdef0123456789abcdeg", "-1", "\"\""},
-         "is not a machine id"},
-        {"MachineMetadata",
-         {"a", "=b", "a=", "a=b=c", "a=b|c", "a!=b", "ä=b", "a=" LONG64, LONG64 "=a", "\"a=b c\"", "a,b=c"},
-         "is not KEY=VALUE"},
-        {"MachineOf",
-         {"a", "a@.service", "a.nonsense", "a b", "../a.service", "\"a b.service\"", "a*.service",
-          "@1.service"},
-         "is no unit that another one can be with"},
-        {"SameNodeAs", {"a", "a@.service", "a/b.service"}, "is no unit that another one can be with"},
-        {"Conflicts",
-         {"\"\"", "a/b*", "a[b", "a[", "\"a b*\"", "ä*", "a[]", "\"a\\\""},
-         "is no pattern of unit names"},
-        {"Global", {"maybe", "2", "yesno", "yes no", "-"}, "is neither yes nor no"},
-        {"Manager", {"a/b", "root", "user@", "container@", "user@-1"}, "is not system, user@UID"},
-        {"MaxUnavailable",
-         {"0", "-1", "101%", "1 2", "1.5", "%", "99999999999", "0x1", "nan", "1%%"},
-         "is neither a number from 1 on nor a percentage"},
-        {"Rebalance", {"maybe", "2", "-"}, "is neither yes nor no"},
-        {"Host", {"a,b", "a|b", "n*", "\"\"", "ä", LONG64}, "is neither a host's name nor a machine id"},
-        {"RequireLabel",
-         {"a=", "=b", "!", "a=b|", "a=|b", "a=b|c$", "a!=", "!a=b", "a==b", "\"a b\"", "a>1"},
-         "is not KEY=VALUE"},
-        {"Pool", {"a,b", "a=b", "!a", "*", "\"\"", LONG64}, "is no name of a pool"},
-        {"PreferLabel", {"a=:1", "!:1", "$:1"}, "is not KEY=VALUE"},
-        {"PreferLabel",
-         {"a=b:0", "a=b:1001", "a=b:-1", "a=b:x", "a=b:", "a=b:1.5", "a=b:nan"},
-         "is not 1 to 1000"},
-        {"SpreadOver",
-         {"a=b", "!a", "a:0", "a:-1", "a:1001", "a:x", "a:", ":1", "\"\"", "ä"},
-         "is not KEY or KEY:SKEW"},
-        {"PreferSpreadOver", {"a=b", "a:1", "!a", "\"\""}, "is not KEY"},
-        {"File",
-         {"/etc/shadow", "../a", "a/", "a:etc", "a:/etc/%H", "a:/usr/x", "a*/b", "a//b", "a\\b"},
-         "File=: "},
-        {"FileChange",
-         {"Reload", "restart now", "0", "yes", "reload,none", "\"none\""},
-         "is neither restart, reload nor none"},
-        {"VolumeLoss",
-         {"yes", "Accept", "keep", "accept refuse", "\"accept\""},
-         "is neither accept nor refuse"},
-        {"ImagePin",
-         {"docker.io/library/web:1", "@sha256:0", "a@sha256:0", "a@md5:0", "a@sha256:" LONG64 "0",
-          "sha256:" LONG64},
-         "is not NAME@sha256:DIGEST"},
-        {"RegistryAuth",
-         {"a b", "a:b", ".a", "-a", "%i", "\"a\"", LONG64 "0"},
-         "is not the name of a secret"},
-        {"Packing", {"maybe", "2", "-"}, "is neither yes nor no"},
-        {"ReserveCPU",
-         {"0", "-1", "nan", "inf", "1e9", "1e2", "0x10", "0.0001", "100001", "1,5", "1.5.2", "\"1 %\""},
-         "is not a number of cores"},
-        {"ReserveCPU",
-         {"%", "1%%", ".5", "99999999999999999999999", "1e-9", "-0.1%", "lots"},
-         "is not a number of cores"},
-        {"ReserveMemory",
-         {"0", "-1", "1X", "1KB", "nan", "0x10", "1.5G", "99999999T", "99999999999999999999", "0G", "-1M",
-          "18446744073709551615"},
-         "is not a number of bytes"},
-        {"ReserveResource",
-         {"gpu:0", "gpu:-1", "gpu:none", "gpu:", ":1", "gpu:1000001", "gpu:1.5", "cpu:1", "memory", "g$",
-          "gpu:nan", "gpu:99999999999999999999"},
-         "is not NAME or NAME:NUMBER"},
-        {"Role", {"a,b", "a=b", "!a", "*", "\"\"", LONG64}, "is no name of a role"},
-        {"Priority",
-         {"1001", "-1001", "high", "1.5", "nan", "1e3", "0x1", "--1", "99999999999999999999", "+1"},
-         "is not a number from -"},
-        {"Preemptible", {"maybe", "2", "-"}, "is neither yes nor no"},
-        {"After", {"a", "a.nonsense", "a/b.service", "*.service"}, "is no unit"},
-        {"After", {"a@.service"}, "is a template"},
-        {"Before", {"a", "a.nonsense", "a/b.service"}, "is no unit"},
-        {"Requires", {"a", "a.nonsense", "a/b.service"}, "is no unit"},
-        {"BindsTo", {"a", "a.nonsense", "a/b.service"}, "is no unit"},
-        {"Wants", {"a", "a.nonsense", "a/b.service"}, "is no unit"},
-        {"PartOf", {"a", "a.nonsense", "a/b.service"}, "is no unit"},
-        {"Secret",
-         {"a/b", ".a", "-a", "a:-b", ":a", "a:", "a:b:c", "\"a b\"", "\"\"", "ä", LONG64 "a"},
-         "is not NAME[:ID]"},
-        {"NodeLost", {"stay", "yes", "Move"}, "is none of move, keep, never"},
-        {"NodeLostDelaySec", {"-1", "soon", "nan", "31d", "9999999h", "1e3", "1 2"}, "is not a time span"},
-        {"RestartElsewhere",
-         {"0", "-1", "no", "1.5", "nan", "99999999999", "0x1", "1 2"},
-         "is not a number of failures from 1 to"},
-        {"RestartElsewhereDecaySec",
-         {"0", "-1", "31d", "0.5s", "nan", "soon"},
-         "is not a time span from 1s"},
-        {"OutcomeUnknown", {"maybe", "yes", "Keep"}, "is neither keep nor rerun"},
-        {"CutOff", {"maybe", "yes", "Stop"}, "is neither keep nor stop"},
-        {"CutOffSec", {"-1", "0.5s", "2d", "25h", "nan", "soon"}, "is not a time span of whole seconds"},
-};
+static void one_is_refused(const OptionGarbage *g, const char *bad) {
+        _cleanup_free_ char *text =
+                str_printf("[Service]\n\n[X-Argosy]\n# this one\n%s=%s\n", g->option, bad);
+        _cleanup_free_ char *where = str_printf("/x/a.service:5: ");
+        _cleanup_free_ char *why = refusal(text, "a@1.service");
+
+        if (!why || strncmp(why, where, strlen(where)) != 0 || !strstr(why, g->why))
+                fail_msg("%s=%s is %s%s", g->option, bad, why ? "refused: " : "accepted", why ?: "");
+}
 
 static void garbage_is_refused_with_its_line(void **state) {
-        for (size_t i = 0; i < ELEMENTSOF(values); i++)
-                for (size_t k = 0; k < ELEMENTSOF(values[i].bad) && values[i].bad[k]; k++) {
-                        _cleanup_free_ char *text =
-                                str_printf("[Service]\n\n[X-Argosy]\n# this one\n%s=%s\n", values[i].option,
-                                           values[i].bad[k]);
-                        _cleanup_free_ char *where = str_printf("/x/a.service:5: ");
-                        _cleanup_free_ char *why = refusal(text, "a@1.service");
-
-                        if (!why || strncmp(why, where, strlen(where)) != 0 || !strstr(why, values[i].why))
-                                fail_msg("%s=%s is %s%s", values[i].option, values[i].bad[k],
-                                         why ? "refused: " : "accepted", why ?: "");
-                }
+        for (size_t i = 0; i < ELEMENTSOF(option_garbage); i++)
+                for (size_t k = 0; k < ELEMENTSOF(option_garbage[i].bad) && option_garbage[i].bad[k]; k++)
+                        one_is_refused(&option_garbage[i], option_garbage[i].bad[k]);
 }
 
 // Whoever adds an option adds garbage for it.
@@ -166,8 +68,8 @@ static void every_option_has_its_garbage(void **state) {
         for (const char *key; (key = unit_file_option(n)); n++) {
                 bool found = strncmp(key, "X-", 2) == 0; // old names
 
-                for (size_t i = 0; i < ELEMENTSOF(values); i++)
-                        found |= streq(values[i].option, key);
+                for (size_t i = 0; i < ELEMENTSOF(option_garbage); i++)
+                        found |= streq(option_garbage[i].option, key);
                 for (size_t i = 0; i < ELEMENTSOF(without); i++)
                         found |= streq(without[i], key);
                 if (!found)

@@ -140,6 +140,10 @@ void follow_on_settled(void);
 void follow_on_calm(void);
 void follow_end(void);
 
+// checks-cursors.c
+void cursors_begin(void);
+void cursors_on_settled(void);
+
 // checks-records.c
 void records_begin(void);
 void records_on_entry(const Argosy__LogBatch *batch);

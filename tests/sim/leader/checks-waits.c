@@ -95,6 +95,23 @@ static uint64_t wait_revision(const Argosy__Request__Wait *m, const char *name) 
         return 0;
 }
 
+// A one-shot has started when the log says how it has ended: until then it may have to run again.
+static void one_shot_has_ended(unsigned unit, uint64_t revision) {
+        const Argosy__UnitRecord *record = asks_record(asks.units[unit].name);
+        const WorldContent *c = record ? world_content_find(record->spec.data) : NULL;
+
+        if (!c || !c->oneshot || record->global || record->revision != revision ||
+            record->target != ARGOSY__TARGET__TARGET_LAUNCHED || was_said_up((int) unit))
+                return;
+        check_says("waits-are-true");
+        for (size_t i = 0; i < record->n_outcomes; i++)
+                if (record->outcomes[i]->start_rev == record->start_rev)
+                        return;
+        check_fail("waits-are-true",
+                   "who waits is told that the one-shot %s has started, and the log does not know its end",
+                   record->name);
+}
+
 void waits_on_answer(const WorldAsked *a, const Argosy__Response *r) {
         const Argosy__Request__Wait *m = a->request->wait;
 
@@ -108,7 +125,11 @@ void waits_on_answer(const WorldAsked *a, const Argosy__Response *r) {
                         continue;
                 one_goal(m->goal, unit);
                 if (m->goal == ARGOSY__UNIT_GOAL__GOAL_NONE &&
-                    (m->verb == ARGOSY__VERB__VERB_START || m->verb == ARGOSY__VERB__VERB_RESTART))
-                        jobs_on_waited_for((unsigned) unit, wait_revision(m, asks.units[unit].name));
+                    (m->verb == ARGOSY__VERB__VERB_START || m->verb == ARGOSY__VERB__VERB_RESTART)) {
+                        uint64_t revision = wait_revision(m, asks.units[unit].name);
+
+                        jobs_on_waited_for((unsigned) unit, revision);
+                        one_shot_has_ended((unsigned) unit, revision);
+                }
         }
 }

@@ -22,6 +22,7 @@
 #include "checks.h"
 #include "coverage.h"
 #include "leader-private.h"
+#include "macro.h"
 #include "message.h"
 #include "process.h"
 #include "test.h"
@@ -30,7 +31,9 @@
 enum { APART_CPU_MAX_S = 20 }; // as good as endless
 
 World world;
-
+WorldShared world_shared[WORLD_SHARED_MAX];
+size_t world_n_shared;
+bool (*world_is_told_again)(void);
 
 bool world_is_well(void) {
         return world.rig.led && !world.rig.slow && !world.is_failing;
@@ -416,6 +419,14 @@ void world_offer(void) {
         rig_settle(&world.rig);
 }
 
+void *world_share(size_t size) {
+        void *data = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+        assert_true(data != MAP_FAILED && world_n_shared < ELEMENTSOF(world_shared));
+        world_shared[world_n_shared++] = (WorldShared){data, size};
+        return data;
+}
+
 // In a process of its own: what is asked there is no part of the story. What is red there ends it there, and
 // the story with it.
 void world_play_apart(void (*play)(void)) {
@@ -424,9 +435,7 @@ void world_play_apart(void (*play)(void)) {
         int status;
 
         if (!premises)
-                premises = mmap(NULL, sizeof(check_premises), PROT_READ | PROT_WRITE,
-                                MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-        assert_true(premises != MAP_FAILED);
+                premises = world_share(sizeof(check_premises));
         fflush(NULL);
         pid = fork();
         if (pid == 0) {

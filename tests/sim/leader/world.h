@@ -23,6 +23,7 @@ typedef struct World {
         bool is_failing; // the log takes nothing
         uint64_t n_transitions; // of units on hosts
         bool all_due; // of all stories: steps of a turn are called without work, too (due.h)
+        bool is_telling; // a process of its own tells this one what came of it
 } World;
 
 extern World world;
@@ -40,6 +41,19 @@ void world_offer(void);
 
 // In a process of its own: what happens there is no part of the story. What is red there ends the story.
 void world_play_apart(void (*play)(void));
+// Zeroed memory that such a process has in common with the one that it comes from.
+void *world_share(size_t size);
+// For who plays it with planted faults (tools/lib/mutants/schemata.py), and NULL otherwise: whether what
+// such a process has told is told again, with a fault that matters there; then this is another process, too.
+extern bool (*world_is_told_again)(void);
+
+typedef struct WorldShared {
+        void *data;
+        size_t size;
+} WorldShared;
+enum { WORLD_SHARED_MAX = 4 };
+extern WorldShared world_shared[WORLD_SHARED_MAX];
+extern size_t world_n_shared;
 
 // trials.c: what is tried in a process of its own, which ends with it
 void trials_play(void);

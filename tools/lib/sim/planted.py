@@ -1,46 +1,48 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Which of the planted faults of tools/mutants stories find, and after how many seeds.
 
-Drawn, by a number that is printed, among those whose line the first 200 seeds execute: gcov says which. Each fault has a place in the draw of
-its own, so a fault more or less in the table moves no other one.
+Drawn, by a number that is printed, among those that the first 200 seeds come to. Each fault has a place in the draw of its own, so a fault more or
+less in the table moves no other one.
 
-All of these that can be chosen while a program runs are compiled into one (mutants/schemata.py), so one build serves every draw; the few others
-are built one by one. Without a fault the first thousand stories are played once, each by itself: that none is red, what digest each has, and which
-faults each one comes to. So with a fault only the stories are played that come to it, and of each it is known whether it is another one than
-without. What differs in no story never matters in them: an order of events is missing; what differs and is not found, a check.
+All faults in functions are compiled into one program (mutants/schemata.py), so one build serves every draw; what stands outside of functions, in
+tables and constants, is not drawn. Without a fault the first thousand stories are played once, each by itself: that none is red, what digest each
+has, which faults each one comes to, and which of these matter there: say something else than what is there without. Then a story is played once more
+for all faults that are drawn and matter in it: where it comes to one of them it is forked, and one process goes on with the fault.
+
+So of what was not found it is known what it lacks. What matters in no story lacks a situation; what matters and changes no story lacks something
+that depends on it, or is only work; what changes some and is not found lacks a check.
 
 All that are drawn are played in rounds of more and more seeds, those that were found left out, so what is cheap to know is known soon. What was found
-out is kept below the build directory after each fault of a round: a run that was stopped goes on where it was. What was not found is played
-again by another program, what was found only if stories without a fault are other ones.
+out is kept below the build directory after each round: a run that was stopped goes on where it was. What was not found is played again by another
+program, what was found only if stories without a fault are other ones.
 """
 
 import hashlib
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
 import threading
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 from mutants import schemata
 from mutants.faults import FAULTS
+from mutants.statements import is_pure
 from mutants.table import split_test
-from mutants.workshop import SOURCE, Misfit, Workshop, is_scenario, is_story, position, squeeze
+from mutants.workshop import SOURCE, Workshop, is_scenario, is_story, squeeze
 
 from . import program
 
-SEEDS_OF_COVERAGE, SEEDS_MAX = 200, 1000
-CHUNK = 25  # seeds of one process
+SEEDS_TO_COME_TO, SEEDS_MAX = 200, 1000
 TIMEOUT_S = 3600  # a story that is endless ends itself long before
 MUST_FIND = 0.7
 PROGRAM = "tests/sim/leader/leader-sim.c"  # gets what chooses among faults
 DIRECTORY = program.SOURCE / "build-sim-planted"
-COVERAGE_DIRECTORY = program.SOURCE / "build-sim-coverage"
 ROUNDS = [25, 100, 400]  # seeds; then all
-OPTIONS_ALONE = ["-Doptimization=1", *program.OPTIONS[1:]]  # each fault compiles a file or two: that is sooner done than at -O2
-COVERAGE = ["-Doptimization=0", "-Db_coverage=true", "-Ddebug=false", "-Djemalloc=disabled", "-Dman=disabled", "-Db_lto=false"]
 
 
 def candidates():
@@ -48,64 +50,11 @@ def candidates():
     return [fault for fault in FAULTS if not is_scenario(split_test(fault)[0]) and not is_story(split_test(fault)[0])]
 
 
-# ---- which are drawn
-
-
-def counts_of(gcda, directory):
-    """{file below the source: {line: how often it was executed}}"""
-    said = subprocess.run(["gcov", "--json-format", "--stdout", *gcda], cwd=directory, capture_output=True, text=True).stdout
-    counts = {}
-    for text in said.splitlines():
-        for part in json.loads(text)["files"]:
-            lines = counts.setdefault(part["file"].removeprefix("../"), {})
-            for line in part["lines"]:
-                lines[line["line_number"]] = lines.get(line["line_number"], 0) + line["count"]
-    return counts
-
-
-def executed(jobs):
-    """The faults of the table whose line the first seeds execute. What processes count is added up where they end."""
-    binary = program.build(COVERAGE_DIRECTORY, COVERAGE)
-    known = COVERAGE_DIRECTORY / f"counts-{digest_of(binary)}.json"
-    if not known.exists():
-        for old in COVERAGE_DIRECTORY.rglob("*.gcda"):
-            old.unlink()
-        p = Play(binary, range(1, SEEDS_OF_COVERAGE + 1)).run(jobs)
-        if p.red or p.error:
-            sys.exit(f"sim: red without any fault: {p.red or p.error}")
-        write_json(known, counts_of(sorted(COVERAGE_DIRECTORY.rglob("*.gcda")), COVERAGE_DIRECTORY))
-    counts = {file: {int(line): n for line, n in lines.items()} for file, lines in json.loads(known.read_text()).items()}
-    return [fault for fault in candidates() if is_executed(fault, counts)]
-
-
-def digest_of(binary):
-    return hashlib.sha256(binary.read_bytes()).hexdigest()[:16]
-
-
 def write_json(path, what):
     path.parent.mkdir(exist_ok=True)
     new = path.with_suffix(".new")
     new.write_text(json.dumps(what, indent=0))
     new.replace(path)
-
-
-def is_executed(fault, counts):
-    """By its line, or the one above that has code, for a line in the middle of a statement."""
-    *_, end = position(program.SOURCE, fault)
-    lines = counts.get(fault.file, {})
-    with_code = [line for line in lines if line <= end]
-    return bool(with_code) and lines[max(with_code)] > 0
-
-
-def place(fault, draw):
-    return hashlib.sha256(f"{draw} {fault.name}".encode()).digest()
-
-
-def draw_faults(n, draw, jobs):
-    found = executed(jobs)
-    drawn = sorted(found, key=lambda fault: place(fault, draw))[:n]
-    print(f"{len(candidates())} faults, {len(found)} of them executed by the first {SEEDS_OF_COVERAGE} seeds; {len(drawn)} drawn by {draw}", flush=True)
-    return drawn
 
 
 # ---- the program, and what it does without a fault
@@ -123,68 +72,89 @@ def digest_of_source():
 
 
 class ManyFaults(Workshop):
-    """One program, all faults of which it can have. `alone`: names of those that it cannot have."""
+    """One program, all faults of which it can have."""
 
     def __init__(self, faults):
         super().__init__(DIRECTORY / "many", program.OPTIONS)
-        self._faults, self._planted, self.alone = schemata.fitting(SOURCE, faults), set(), set()
+        self._faults, self._ours, self.planted = schemata.fitting(SOURCE, faults), set(), set()
+        self._ways = DIRECTORY / "ways.json"  # what has not compiled before does not now
+        self._planting = schemata.Planting(is_pure(SOURCE), *(json.loads(self._ways.read_text()) if self._ways.exists() else ()))
 
     def _is_ours(self, name):
-        return name in self._planted
+        return name in self._ours
 
     def open(self):
         """Builds it, without those that do not compile."""
-        self._planted = {fault.file for fault in self._faults} | {PROGRAM}
+        self._ours = {fault.file for fault in self._faults} | {PROGRAM}
         super().open()
         while True:
-            schemata.plant(SOURCE, self.source, self._faults, PROGRAM)
+            schemata.plant(SOURCE, self.source, self._faults, PROGRAM, self._planting)
             words = self._try(["ninja", "-C", self.build, "-k", "0", program.TARGET])
             if not words:
                 break
-            bad = schemata.misfits_of(words, self._faults)
+            bad = schemata.misfits_of(words, self._faults, self.build)
             if not bad:
                 sys.exit(f"sim: the program with all faults does not compile:\n{words[-3000:]}")
-            self._faults = [fault for fault in self._faults if fault not in bad]
+            gone = [fault for fault in bad if not self._planting.give_way(fault)]
+            self._faults = [fault for fault in self._faults if fault not in gone]
+            write_json(self._ways, [sorted(self._planting.unequal), sorted(self._planting.copied)])
         self.planted = {fault.name for fault in self._faults}
 
 
+def in_threads(run, jobs):
+    threads = [threading.Thread(target=run) for _ in range(jobs)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+class Seeds:
+    """What is done with each of some seeds, on all processors, until something is wrong. `play` says what that is, or nothing."""
+
+    def __init__(self, seeds, play):
+        self._seeds, self._play, self._lock, self.wrong = iter(list(seeds)), play, threading.Lock(), ""
+
+    def _next(self):
+        with self._lock:
+            return None if self.wrong else next(self._seeds, None)
+
+    def _run(self):
+        while seed := self._next():
+            self.wrong = self._play(seed) or self.wrong
+
+    def run(self, jobs):
+        in_threads(self._run, jobs)
+        return self.wrong
+
+
 class Healthy:
-    """What the stories are without a fault: {seed: [digest, the faults that it comes to]}. None may be red: otherwise its being red later would mean
-    nothing."""
+    """What the stories are without a fault: {seed: [digest, the faults that it comes to, those of them that differ there]}. None may be red: otherwise its
+    being red later would mean nothing."""
 
     def __init__(self, binary, source, planted):
         key = hashlib.sha256(" ".join([source, *sorted(planted)]).encode()).hexdigest()[:16]
         self._binary, self._path, self._lock = binary, DIRECTORY / "healthy" / f"{key}.json", threading.Lock()
         self.stories = {int(seed): story for seed, story in json.loads(self._path.read_text()).items()} if self._path.exists() else {}
-        self._red = ""
 
     def play(self, last, jobs):
-        seeds = iter([seed for seed in range(1, last + 1) if seed not in self.stories])
-        threads = [threading.Thread(target=self._run, args=(seeds,)) for _ in range(jobs)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        if self._red:
-            sys.exit(f"sim: red without any fault: {self._red}")
+        wrong = Seeds([seed for seed in range(1, last + 1) if seed not in self.stories], self._play).run(jobs)
+        if wrong:
+            sys.exit(f"sim: red without any fault: {wrong}")
+        write_json(self._path, self.stories)
 
-    def _next(self, seeds):
+    def _play(self, seed):
+        with tempfile.TemporaryDirectory() as folder:
+            reached = Path(folder) / "reached"
+            done, digests = play_seeds(self._binary, seed, seed, ARGOSY_PLANTED_REACHED=str(reached))
+            told = [line.split() for line in reached.read_text().splitlines()] if reached.exists() else []
         with self._lock:
-            return None if self._red else next(seeds, None)
-
-    def _run(self, seeds):
-        while seed := self._next(seeds):
-            with tempfile.TemporaryDirectory() as folder:
-                reached = Path(folder) / "reached"
-                done, digests = play_seeds(self._binary, seed, seed, ARGOSY_PLANTED_REACHED=str(reached))
-                names = sorted(set(reached.read_text().split())) if reached.exists() else []
-            with self._lock:
-                if done.returncode != 0:
-                    self._red = done.stderr[-1000:]
-                    return
-                self.stories[seed] = [digests[seed], names]
-                if len(self.stories) % 100 == 0:
-                    write_json(self._path, self.stories)
+            if done.returncode != 0:
+                return done.stderr[-1000:] or f"it ended with {done.returncode}"
+            self.stories[seed] = [digests[seed], sorted({name for name, _ in told}), sorted({name for name, differs in told if differs == "1"})]
+            if len(self.stories) % 100 == 0:
+                write_json(self._path, self.stories)
+        return ""
 
     def digest(self, last):
         return hashlib.sha256("".join(self.stories[seed][0] for seed in range(1, last + 1)).encode()).hexdigest()[:16]
@@ -203,11 +173,16 @@ def play_seeds(binary, first, last, **environment):
 # ---- what was found out before
 
 
-class Verdict:  # pylint: disable=too-few-public-methods
-    """`seeds`: until one was red; `played`: seeds so far; `differ`: stories of these that are others than without the fault."""
-
-    def __init__(self, seeds=None, how="", played=0, differ=0, reached=0):  # pylint: disable=too-many-arguments
-        self.seeds, self.how, self.played, self.differ, self.reached = seeds, how, played, differ, reached
+@dataclass
+class Verdict:
+    """`seeds`: until one was red; `played`: seeds so far; of these stories `reached` come to the fault, in `matters` it says something else than what is
+    there without, and `differ` are others than without."""
+    seeds: int = None
+    how: str = ""
+    played: int = 0
+    reached: int = 0
+    matters: int = 0
+    differ: int = 0
 
 
 class Verdicts:
@@ -234,134 +209,120 @@ class Verdicts:
 # ---- one fault
 
 
-class Play:
-    """Seeds in order, on all processors: the first red one is that of one process. `seeds` are in rising order; `stories` are those without a fault, if
-    it is known."""
+TRIED = re.compile(r"(\S+) (\d+) ([0-9a-f]{16}) (.*)")
 
-    def __init__(self, binary, seeds, stories=None, planted=""):  # pylint: disable=too-many-arguments
-        self._binary, self._chunks, self._lock = binary, iter(list(chunks(seeds))), threading.Lock()
-        self._stories, self._planted = stories or {}, planted
-        self.red, self.error, self.differ = None, "", 0  # red: (seed, how)
 
-    def _take(self):
+class Trials:
+    """Stories in which each of some faults is tried where it first matters: the program forks there (mutants/schemata.py)."""
+
+    def __init__(self, binary, stories, verdicts):
+        self._binary, self._stories, self._verdicts, self._lock = binary, stories, verdicts, threading.Lock()  # verdicts: {name: Verdict}
+
+    def _names(self, seed):
+        _, _, matter = self._stories[seed]
+        return [name for name in matter if name in self._verdicts and not self._is_found_before(name, seed)]
+
+    def _is_found_before(self, name, seed):
+        return self._verdicts[name].seeds is not None and self._verdicts[name].seeds < seed
+
+    def _play(self, seed):
         with self._lock:
-            return None if self.red or self.error else next(self._chunks, None)
-
-    def _add(self, done, digests):
-        red = program.RED.search(done.stderr)
+            names = self._names(seed)
+        if not names:
+            return ""
+        with tempfile.TemporaryDirectory() as folder:
+            told = Path(folder) / "tried"
+            done, digests = play_seeds(self._binary, seed, seed, ARGOSY_PLANTED_TRY=",".join(names), ARGOSY_PLANTED_TRIED=str(told))
+            tried = TRIED.findall(told.read_text()) if told.exists() else []
+        if done.returncode != 0 or digests.get(seed) != self._stories[seed][0]:
+            return f"seed {seed} is another story where faults are tried: {done.stderr[-500:]}"
         with self._lock:
-            if red and (not self.red or int(red.group(1)) < self.red[0]):
-                self.red = (int(red.group(1)), red.group(2))
-            elif done.returncode != 0 and not red:
-                self.error = f"error: it ended with {done.returncode}: {done.stderr[-200:]}"
-            self.differ += sum(seed in self._stories and self._stories[seed][0] != digest for seed, digest in digests.items())
+            self._note(seed, names, tried)
+        return ""
 
-    def _run(self):
-        while chunk := self._take():
-            try:
-                self._add(*play_seeds(self._binary, *chunk, ARGOSY_PLANTED=self._planted))
-            except subprocess.TimeoutExpired:
-                self.error = "error: endless"
+    def _note(self, seed, names, tried):
+        for name in names:
+            ends = [(status, digest, sign) for of, status, digest, sign in tried if of == name]
+            verdict, red = self._verdicts[name], [sign for status, _, sign in ends if status != "0"]
+            verdict.matters += 1
+            verdict.differ += any(int(digest, 16) not in (0, int(self._stories[seed][0], 16)) for _, digest, _ in ends)
+            if red and (verdict.seeds is None or seed < verdict.seeds):
+                verdict.seeds, verdict.how = seed, red[0]
 
-    def run(self, jobs):
-        threads = [threading.Thread(target=self._run) for _ in range(jobs)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        return self
+    def run(self, first, last, jobs):
+        wrong = Seeds(range(first, last + 1), self._play).run(jobs)
+        if wrong:
+            sys.exit(f"sim: {wrong}")
+        for name, verdict in self._verdicts.items():
+            verdict.played = verdict.seeds or last
+            verdict.reached += sum(name in self._stories[seed][1] for seed in range(first, verdict.played + 1))
 
 
-def chunks(seeds):
-    """(first, last) of those that follow each other, CHUNK at most."""
-    first = last = None
-    for seed in seeds:
-        if last is not None and seed == last + 1 and last - first + 1 < CHUNK:
-            last = seed
-            continue
-        if first is not None:
-            yield first, last
-        first = last = seed
-    if first is not None:
-        yield first, last
+def place(fault, draw):
+    return hashlib.sha256(f"{draw} {fault.name}".encode()).digest()
 
 
 class Game:
     """Plays seeds with faults."""
 
     def __init__(self, jobs):
-        self._jobs, self._alone = jobs, None
-        self._many = ManyFaults(executed(jobs))
-        self._many.open()
-        self._source, self._binary = digest_of_source(), self._many.build / program.TARGET
-        self._healthy = Healthy(self._binary, self._source, self._many.planted)
+        self._jobs, self._faults = jobs, candidates()
+        many = ManyFaults(self._faults)
+        many.open()
+        self._source, self._binary = digest_of_source(), many.build / program.TARGET
+        self._healthy = Healthy(self._binary, self._source, many.planted)
 
     def learn(self, last):
         """What stories are without a fault. Returns what is known of faults by that."""
-        self._healthy.play(max(last, SEEDS_OF_COVERAGE), self._jobs)
-        return Verdicts(self._source, self._healthy.digest(SEEDS_OF_COVERAGE))
+        self._healthy.play(max(last, SEEDS_TO_COME_TO), self._jobs)
+        return Verdicts(self._source, self._healthy.digest(SEEDS_TO_COME_TO))
 
-    def judge(self, fault, first, last):
-        """Verdict of these seeds alone."""
-        try:
-            if fault.name in self._many.planted:
-                return self._play(self._binary, fault, self._seeds_of(fault, first, last), last, fault.name)
-            return self._play_alone(fault, first, last)
-        except Misfit as reason:
-            return Verdict(how=f"error: {str(reason)[-200:]}", played=last)
-
-    def _seeds_of(self, fault, first, last):
+    def draw(self, n, draw):
+        """Among those that the first seeds come to."""
         stories = self._healthy.stories
-        return [seed for seed in range(first, last + 1) if fault.name in stories[seed][1]]
+        reached = {name for seed in range(1, SEEDS_TO_COME_TO + 1) for name in stories[seed][1]}
+        found = [fault for fault in self._faults if fault.name in reached]
+        drawn = sorted(found, key=lambda fault: place(fault, draw))[:n]
+        print(f"{len(self._faults)} faults, the first {SEEDS_TO_COME_TO} seeds come to {len(found)}; {len(drawn)} drawn by {draw}", flush=True)
+        return drawn
 
-    def _play(self, binary, fault, seeds, last, planted):  # pylint: disable=too-many-arguments
-        p = Play(binary, seeds, self._healthy.stories, planted).run(self._jobs)
-        if p.red:
-            return Verdict(*p.red, p.red[0], p.differ, len(seeds))
-        return Verdict(None, p.error, last, p.differ, len(seeds))
-
-    def _play_alone(self, fault, first, last):
-        take_out = None
-        try:
-            if not self._alone:
-                self._alone = Workshop(DIRECTORY / "alone", OPTIONS_ALONE)
-                self._alone.open()
-            take_out = self._alone.put_in(fault)
-            self._alone.build_targets(program.TARGET)
-            return self._play(self._alone.build / program.TARGET, fault, range(first, last + 1), last, "")
-        finally:
-            if take_out:
-                take_out()
+    def play(self, verdicts, last):
+        """`verdicts`: (fault, Verdict) of those that are to be played on, up to that seed."""
+        together = {}
+        for fault, verdict in verdicts:
+            together.setdefault(verdict.played + 1, {})[fault.name] = verdict
+        for first, of_names in together.items():
+            Trials(self._binary, self._healthy.stories, of_names).run(first, last, self._jobs)
 
 
 def show(fault, verdict):
-    how = verdict.how or f"{verdict.differ} of {verdict.played} stories differ, {verdict.reached} come to it"
+    how = verdict.how or f"of {verdict.played} stories {verdict.reached} come to it, in {verdict.matters} it matters, {verdict.differ} are others"
     print(f"{verdict.seeds or '-':>6}  {fault.name:<52} {how}", flush=True)
 
 
-def go_on(game, fault, verdict, last):
-    """The verdict when seeds up to the last one are played, too."""
-    more = game.judge(fault, verdict.played + 1, last)
-    return Verdict(more.seeds, more.how, more.played, verdict.differ + more.differ, verdict.reached + more.reached)
+def show_missed(missed):
+    """What would help: a story that has the situation, or a check."""
+    never, same = [sum(not getattr(v, what) and v.matters >= least for v in missed) for what, least in (("matters", 0), ("differ", 1))]
+    print(f"{len(missed)} were missed: {never} never matter, {same} change no story, {len(missed) - never - same} change some")
 
 
 def play_planted(n, draw, jobs, within=SEEDS_MAX):
-    drawn, began, game = draw_faults(n, draw, jobs), time.monotonic(), Game(jobs)
-    verdicts = game.learn(within)
+    began, game = time.monotonic(), Game(jobs)
+    known = game.learn(within)
+    drawn = game.draw(n, draw)
+    verdicts = [(fault, known.get(fault)) for fault in drawn]
     for last in [*(seeds for seeds in ROUNDS if seeds < within), within]:
-        for fault in drawn:
-            verdict = verdicts.get(fault)
-            if not verdict.seeds and verdict.played < last and not verdict.how.startswith("error"):
-                verdict = go_on(game, fault, verdict, last)
-                verdicts.set(fault, verdict)
-                if verdict.seeds or verdict.how:
-                    show(fault, verdict)
-        print(f"-- within {last} seeds: {sum(bool(verdicts.get(fault).seeds) for fault in drawn)} of {len(drawn)}; {time.monotonic() - began:.0f} s", flush=True)
-    found = []
-    for fault in drawn:
-        verdict = verdicts.get(fault)
+        left = [(fault, v) for fault, v in verdicts if not v.seeds and v.played < last]
+        game.play(left, last)
+        for fault, verdict in left:
+            known.set(fault, verdict)
+            if verdict.seeds or verdict.how:
+                show(fault, verdict)
+        print(f"-- within {last} seeds: {sum(bool(v.seeds) for _, v in verdicts)} of {len(drawn)}; {time.monotonic() - began:.0f} s", flush=True)
+    for fault, verdict in verdicts:
         show(fault, verdict)
-        found += [verdict.seeds] if verdict.seeds and verdict.seeds <= within else []
-    median = f", half of these within {sorted(found)[len(found) // 2]}" if found else ""
+    found = sorted(v.seeds for _, v in verdicts if v.seeds and v.seeds <= within)
+    show_missed([v for _, v in verdicts if not v.seeds])
+    median = f", half of these within {found[len(found) // 2]}" if found else ""
     print(f"\n{len(found)} of {len(drawn)} found within {within} seeds{median}; {time.monotonic() - began:.0f} s")
     return 0 if len(found) >= MUST_FIND * len(drawn) else 1

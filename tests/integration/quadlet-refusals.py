@@ -92,6 +92,7 @@ def test_a_container_of_somebody_else_is_not_replaced(c: Cluster):
     assert said.status != 0
     why = c.ctl_result("why web").out
     assert "a container systemd-web" in why, why
+    assert "a container systemd-web" in c.ctl("plan web"), "a plan knows it, too"
     for name, identity in before.items():
         assert unit_shell(c.node(name), "podman ps -aq --no-trunc").split() == [identity]
     # It goes, and the next request is taken.

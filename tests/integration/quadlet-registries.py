@@ -116,6 +116,8 @@ def test_a_registry_that_hangs(c: Cluster):
     r, digest = published(c, "box:2", "hangs")
     with untouched(c):
         with r.doing("hangs"):
+            said = c.node("n1").run("script -qec 'argosyctl start ./boxes/web.container' /dev/null 2>&1 || :")
+            assert f"start: waiting for n1 to resolve {r.address}/box:2" in said and "the registry does not answer" in said, said
             says(start(c), "cannot be resolved", "the registry does not answer")
         assert "web.service" not in c.known("n1")
         goes_well(c, digest)

@@ -31,6 +31,7 @@ static const struct {
         {429, "Too Many Requests", {EDQUOT}},
         {500, "Internal Server Error", {}},
         {501, "Not Implemented", {EOPNOTSUPP, ENOSYS}},
+        {502, "Bad Gateway", {EREMOTEIO}}, // a registry
         {503,
          "Service Unavailable",
          {EBUSY, EAGAIN, ENOMEM, ESHUTDOWN, EHOSTUNREACH, ETIMEDOUT, ECONNRESET}},

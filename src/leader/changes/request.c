@@ -311,7 +311,7 @@ static int refuse_image(const Planner *p, const UnitEntry *u, const Source *sour
                 return 0;
         r = p->ops->image(result->name, next->node, &content, &why, p->userdata);
         if (r == 0 && why)
-                r = unit_result_fail(result, EIO, why);
+                r = unit_result_fail(result, EREMOTEIO, why);
         return r < 0 || !why ? r : UNIT_REFUSED;
 }
 

@@ -17,6 +17,7 @@ typedef struct ImagePin {
         char *image; // "docker.io/library/web:1"
         char digest[CONTENT_IMAGE_DIGEST_SIZE];
         char *why;                           // the registry's words; NULL: none
+        bool is_wrong;                       // `why` is not of a registry: the file cannot be as it is
         char *here;                          // those of the last host that could not ask it; NULL: all could
         uint64_t call;                       // 0: nobody is asked
         uint64_t until_us;                   // for so long that host has time

@@ -171,6 +171,7 @@ static int ask_with(PendingRequest *t, ImagePin *pin, Node *n, const char *regis
         int r = image_auth_open(t->leader, registry_auth, &auth, &why);
         const NodeImageQuestion question = {.image = pin->image, .registry_auth = auth.value};
 
+        pin->is_wrong = r == -EINVAL;
         if (r == -EINVAL)
                 return fail(pin, why);
         if (r < 0)
@@ -221,7 +222,7 @@ static int ask_all(PendingRequest *t, const ImagePin **ret_failed) {
 }
 
 static int refuse(PendingRequest *t, const ImagePin *pin) {
-        return request_refuse(t, EIO,
+        return request_refuse(t, pin->is_wrong ? EINVAL : EREMOTEIO,
                               "the image %s of %s cannot be resolved to a digest: %s; nothing%s was "
                               "changed, and --unpinned takes the file without one",
                               pin->image, pin->unit, pin->why, t->job > 0 ? " more" : "");

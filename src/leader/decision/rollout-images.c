@@ -266,7 +266,7 @@ int rollout_images_admit(PendingRequest *t, const Argosy__Request__Rollout *m) {
         r = note_failed(t);
         if (r < 0 || (size_t) r < image_pulls_count(t))
                 return MIN_OF(r, STEP_PASSED);
-        return request_refuse(t, EIO, "%s: no host can have %s image, so nothing was changed: %s", m->name,
-                              m->kind == ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE ? "its new" : "its",
+        return request_refuse(t, EREMOTEIO, "%s: no host can have %s image, so nothing was changed: %s",
+                              m->name, m->kind == ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE ? "its new" : "its",
                               t->without.why);
 }

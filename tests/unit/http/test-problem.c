@@ -38,6 +38,7 @@ static void errors_have_the_status_that_says_who_is_to_do_something(void **state
         assert_int_equal(http_status_of(ETIMEDOUT), 503);
         assert_int_equal(http_status_of(EINPROGRESS), 504);
         assert_int_equal(http_status_of(EIO), 500);
+        assert_int_equal(http_status_of(EREMOTEIO), 502); // a registry
 }
 
 // Each of these the leader says of a request that it has understood, and that is no fault of ours.

@@ -183,15 +183,15 @@ static void what_is_asked_twice_is_refused_as_one(void **state) {
         RigAnswer *first = rig_change_with(&g, START, "web.service", IMAGE, false, (const uint8_t *) id);
         RigAnswer *second =
                 rig_change_with_and_settle(&g, START, "web.service", IMAGE, false, (const uint8_t *) id);
-        assert_int_equal(rig_last(first)->status, EIO);
-        assert_int_equal(rig_last(second)->status, EIO);
+        assert_int_equal(rig_last(first)->status, EREMOTEIO);
+        assert_int_equal(rig_last(second)->status, EREMOTEIO);
         assert_null(rig_record(&g, "web.service"));
 }
 
 static void what_the_registry_says_refuses_the_request(void **state) {
         registry.words = "manifest unknown";
         const Argosy__Response *r = change(START, "web.service", IMAGE, false);
-        assert_int_equal(r->status, EIO);
+        assert_int_equal(r->status, EREMOTEIO);
         assert_non_null(strstr(r->message, "reg.example/web:1 of web.service"));
         assert_non_null(strstr(r->message, ": manifest unknown"));
         assert_non_null(strstr(r->message, "digest: n")); // the host that has asked
@@ -219,7 +219,7 @@ static const char *never_reached(Rig *rig, uint32_t host, const char *image, con
 static void if_no_host_reaches_the_registry_it_is_said_why(void **state) {
         g.registry = never_reached;
         const Argosy__Response *r = change(START, "web.service", IMAGE, false);
-        assert_int_equal(r->status, EIO);
+        assert_int_equal(r->status, EREMOTEIO);
         assert_non_null(strstr(r->message, "connection refused"));
         assert_int_equal(registry.n, 2); // hosts that may run it
 }
@@ -347,7 +347,7 @@ static void if_no_host_says_anything_it_is_refused(void **state) {
         assert_int_equal(a->n, 0);
         rig_pass_ms(&g, 1100);
         assert_true(a->final);
-        assert_int_equal(rig_last(a)->status, EIO);
+        assert_int_equal(rig_last(a)->status, EREMOTEIO);
         assert_non_null(
                 strstr(rig_last(a)->message, "has not said within 20 seconds what the registry says"));
         assert_null(rig_record(&g, "web.service"));
@@ -431,14 +431,14 @@ static void a_host_that_goes_for_good_is_not_waited_for(void **state) {
                 rig_change_with_and_settle(&g, START, "web.service", ON_2, false, (const uint8_t *) id);
         rig_host_off_for(&g, 2, 2 * RIG_LEASE_MS);
         assert_true(a->final);
-        assert_int_equal(rig_last(a)->status, EIO);
+        assert_int_equal(rig_last(a)->status, EREMOTEIO);
         assert_non_null(strstr(rig_last(a)->message, "no host that may run it"));
 }
 
 static void without_a_host_that_may_run_it_nothing_is_taken(void **state) {
         const Argosy__Response *r = change(START, "web.service", IMAGE "[X-Argosy]\nHost=none\n", false);
 
-        assert_int_equal(r->status, EIO);
+        assert_int_equal(r->status, EREMOTEIO);
         assert_non_null(strstr(r->message, "no host that may run it"));
         assert_int_equal(registry.n, 0);
 }

@@ -24,6 +24,9 @@ function planLines({ units }) {
   return [head, ...lines, units.length > SHOWN ? h("li", {}, `and ${count(units.length - SHOWN, "more unit")}`) : ""];
 }
 
+// A request of containers is answered when hosts have asked registries, and have pulled what is to run.
+const SLOW_MS = 1000, NO_ANSWER_YET = "No answer yet. Of containers hosts may have to ask a registry, or to pull images, first.";
+
 // what: {title, body (of POST /v1/jobs), known: lines in words}. went(job) when it has been done.
 export function act(what, went) {
   const plan = h("ul", { class: "plan", "aria-live": "polite" }, what.known.map((line) => h("li", {}, line)));
@@ -39,6 +42,7 @@ export function act(what, went) {
     event.preventDefault();
     go.disabled = true;
     said.textContent = "";
+    const slow = setTimeout(() => { said.textContent = NO_ANSWER_YET; }, SLOW_MS);
     try {
       const body = reason.value ? { ...what.body, reason: reason.value } : what.body;
       const done = await post("/v1/jobs", body, { "Idempotency-Key": key });
@@ -47,6 +51,8 @@ export function act(what, went) {
     } catch (error) {
       said.textContent = error.message;
       go.disabled = false;
+    } finally {
+      clearTimeout(slow);
     }
   };
   const dialog = h("dialog", { "aria-labelledby": "act-title", on: { cancel: close } },

@@ -305,13 +305,14 @@ def test_volumes_that_belong_to_somebody_else(c: Cluster):
     unit_run(n1, "podman volume rm systemd-data")
 
 
-def press(page, word):
-    """The button, of what changes something, and what it does is wanted."""
+def press(page, word, meanwhile=lambda: None):
+    """The button, of what changes something, and what it does is wanted. meanwhile: when it has been asked for."""
     buttons = "return [...document.querySelectorAll('[data-needs]')].filter(b => b.checkVisibility() && b.textContent === given[0])"
     eventually(lambda: page.run(f"{buttons}.map(b => b.click()).length", word) == 1, what=f"the page has a button {word}")
     eventually(lambda: page.run("return !document.querySelector('dialog button[type=submit]').disabled"), what="the page has a plan")
     plan = page.text("dialog .plan")
     page.click("dialog button[type=submit]")
+    meanwhile()
     eventually(lambda: not page.text("dialog"), what="it has been asked for")
     return plan
 
@@ -343,7 +344,13 @@ def test_the_page_shows_an_image_its_pull_and_why_that_failed(c: Cluster):
         shows(page, "[aria-labelledby=h-jobs]", f"Image: {r.address}/box:15 sha256:{first[:12]} → sha256:{second[:12]}")
         page.click("[aria-labelledby=h-jobs] tbody tr:first-child a")
         shows(page, "main", "update")
-        assert "web.service: gets its file of before" in press(page, "Undo")
+        unit_run(c.node("n1"), f"podman rmi -f {r.address}/box@sha256:{first}")
+        with contextlib.ExitStack() as hanging:
+            def let_it_come():
+                shows(page, "dialog", "No answer yet.", "pull images")
+                hanging.close()
+            hanging.enter_context(r.doing("hangs"))
+            assert "web.service: gets its file of before" in press(page, "Undo", let_it_come)
         shows(page, "main", "undo", "done")
         view(page, "#/unit/web.service")
         shows(page, ".image", f"(sha256:{first})")

@@ -117,7 +117,7 @@ static void record_write(AgentUnit *u, const PlanResult *res) {
                 u->held.taking = false;
         if (!u->has_held)
                 begin_to_hold(u);
-        u->held.unread |= work->new_content && !res->in_place;
+        u->held.unread |= work->new_content && agent_unit_is_down(u); // what is up runs what it has read
         if (!work->replacing) {
                 // else argosyd died before it was
                 bool in_place = u->content_known && (u->file_present || u->files_removed);

@@ -276,6 +276,25 @@ static void what_is_pinned_is_read_again_after_a_crash_before_it_starts(void **s
         assert_int_equal(pid1_n_reloads(pid1), 1);
 }
 
+// systemd says of a file with a later date that it has not read it, whatever is in it; so it must not be
+// asked of what runs and has not changed.
+static void a_file_that_is_written_again_below_what_runs_is_not_asked_about(void **state) {
+        Order o = {.name = "web.service", .content = web, .revision = 5, .start = 5};
+        _cleanup_free_ char *path = str_printf("%s/web.service", w.unit_dir);
+
+        meet_leader(NULL, 0);
+        order_and_wait(o);
+        agent_down();
+        assert_int_equal(unlink(path), 0);
+        forget_reports();
+        agent_up();
+        meet_leader(&o, 1);
+        loop_until(answered("web.service", 5) && has_on_disk("web.service", web));
+        AgentNode *node = CONTAINER_OF(w.agent->nodes.next, AgentNode, in_agent);
+        assert_false(agent_unit_find(node, "web.service")->held.unread);
+        assert_int_equal(pid1_runs(pid1, "web.service"), 1);
+}
+
 // Somebody has started it meanwhile.
 static void what_runs_with_what_was_not_read_gets_its_new_content_after_a_crash(void **state) {
         Order next = {.name = "web.service", .content = web2, .revision = 6, .start = 5};
@@ -422,6 +441,7 @@ RUN_TESTS(
         WORLD_TEST(new_content_replaces_a_running_unit),
         WORLD_TEST(a_pinned_unit_gets_its_new_content_by_one_reload),
         WORLD_TEST(what_is_pinned_is_read_again_after_a_crash_before_it_starts),
+        WORLD_TEST(a_file_that_is_written_again_below_what_runs_is_not_asked_about),
         WORLD_TEST(what_runs_with_what_was_not_read_gets_its_new_content_after_a_crash),
         WORLD_TEST(what_is_pinned_cannot_be_started_after_its_removal),
         WORLD_TEST(what_could_not_be_replaced_is_removed),

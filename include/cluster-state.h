@@ -449,7 +449,7 @@ typedef struct OwnJob {
         uint64_t at_us, counted_us; // of its last part; cluster_state_counted_us()
 } OwnJob;
 typedef struct OwnMove {
-        uint64_t job, at_us;
+        uint64_t job, at_us, counted_us;
         const char *from, *to, *reason; // nodes by name, empty: none
 } OwnMove;
 bool cluster_state_last_own_job(const ClusterState *s, Argosy__OwnCause cause, uint32_t host, OwnJob *ret);

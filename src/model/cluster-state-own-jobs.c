@@ -95,7 +95,7 @@ static int note_unit(ClusterState *s, uint64_t number, const Argosy__JobMove *mo
 
         if (!u)
                 return -ENOMEM;
-        u->move = (OwnMove){.job = number, .at_us = move->at_us};
+        u->move = (OwnMove){.job = number, .at_us = move->at_us, .counted_us = move->counted_us};
         end = append_text(u->name, name, &copy);
         end = append_text(end, move->from, &u->move.from);
         end = append_text(end, move->to, &u->move.to);
@@ -111,7 +111,7 @@ static int note_unit(ClusterState *s, uint64_t number, const Argosy__JobMove *mo
 static bool has_moved_since(const ClusterState *s, const Argosy__JobMove *move, const char *name) {
         const OwnUnit *u = map_find_str(&s->jobs.own.units, name);
 
-        return u && u->move.at_us > move->at_us;
+        return u && u->move.counted_us > move->counted_us;
 }
 
 // `loads`: by their numbers, which do not say which of them was gone on with last.
@@ -289,6 +289,8 @@ static Argosy__JobRecord record_of(const ClusterState *s, const Argosy__JobRecor
         record.reason = put->reason;
         record.moves = put->moves;
         record.n_moves = put->n_moves;
+        for (size_t i = 0; i < put->n_moves; i++)
+                put->moves[i]->counted_us = s->counted_us;
         record.state = ARGOSY__JOB_STATE__JOB_DONE;
         record.at_us = record.ended_us = at_us;
         record.counted_us = record.begun_counted_us = s->counted_us;

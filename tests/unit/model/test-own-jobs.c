@@ -111,6 +111,24 @@ static void an_image_knows_which_move_was_the_last(void **state) {
         cluster_state_free(s);
 }
 
+// Dates may be the same, or lie ahead of what comes later, as when a clock was set back.
+static void an_image_goes_by_no_date_of_a_move(void **state) {
+        for (uint64_t back_us = 0; back_us <= 1000; back_us += 500) {
+                uint64_t first =
+                        put(g.s, (Own){.cause = MOVED, .unit = "u.service", .from = "n1", .to = "n2"});
+
+                put(g.s, (Own){.cause = ARGOSY__OWN_CAUSE__OWN_PLACED, .unit = "u.service", .from = "",
+                               .to = "n3"});
+                now_us -= back_us + 10;
+                put(g.s, (Own){.cause = MOVED, .number = first, .unit = "u.service", .from = "n3",
+                               .to = "n1"});
+                pass_through_image(g.s);
+                assert_int_equal(cluster_state_own_move_of(g.s, "u.service")->job, first);
+                assert_string_equal(cluster_state_own_move_of(g.s, "u.service")->to, "n1");
+                now_us += 2 * back_us;
+        }
+}
+
 static void a_part_of_something_else_is_a_job_of_its_own(void **state) {
         uint64_t asked = put_asked(g.s, 1), moved;
 
@@ -166,6 +184,7 @@ static void it_goes_first(void **state) {
 RUN_TESTS(
         TEST(it_is_found_by_host_and_unit_and_gives_no_revision),
         TEST(an_image_knows_which_move_was_the_last),
+        TEST(an_image_goes_by_no_date_of_a_move),
         TEST(a_part_of_something_else_is_a_job_of_its_own),
         TEST(it_has_an_eighth_of_what_is_kept),
         TEST(it_goes_first)

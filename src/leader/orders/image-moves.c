@@ -46,11 +46,18 @@ static bool is_prepared(const Leader *l, const UnitOnNode *s, const UnitEntry *e
                hash_equal(unit_on_node_seen(s), &c.spec->hash);
 }
 
+// What runs there was to end before a unit of that name came again.
+static bool is_of_one_before(const Leader *l, const UnitOnNode *s) {
+        const Tombstone *t = cluster_state_find_tombstone(l->state, s->unit->name, s->node->number);
+
+        return t && s->revision <= t->revision;
+}
+
 bool image_move_waits(const Leader *l, const UnitOnNode *s, const UnitEntry *e) {
         const Unit *u = s->unit;
         const UnitOnNode *next;
 
-        if (!e || u->node == s->node || !is_container(e) || !runs(l, s))
+        if (!e || u->node == s->node || !is_container(e) || !runs(l, s) || is_of_one_before(l, s))
                 return false;
         if (!u->node) // all have refused it meanwhile, or it has lost its place to another unit
                 return !*e->record->displaced_by && data_node_of(l, u, e) != s->node &&

@@ -142,6 +142,22 @@ static void what_is_preempted_and_has_no_other_node_ends(void **state) {
         assert_int_equal(rig_count_running(&g, "next.service"), 1);
 }
 
+// Its host hears of both when it is back.
+static void what_was_destroyed_ends_though_another_one_has_no_node_yet(void **state) {
+        (void) rig_set_host_mode(&g, 1, ARGOSY__NODE_MODE__MODE_CORDONED, 0);
+        (void) rig_set_host_mode(&g, 3, ARGOSY__NODE_MODE__MODE_CORDONED, 0);
+        assert_int_equal(rig_change(&g, START, UNIT, CONTAINER)->status, 0);
+        assert_true(runs_on(2));
+        rig_host_off(&g, 2);
+        (void) rig_set_host_mode(&g, 2, ARGOSY__NODE_MODE__MODE_CORDONED, 0);
+        (void) rig_change(&g, ARGOSY__VERB__VERB_DESTROY, UNIT, NULL);
+        assert_int_equal(rig_change(&g, START, UNIT, CONTAINER "Exec=/bin/sleep 2000\n")->status, 0);
+        assert_int_equal(rig_host_of(&g, UNIT), 0);
+        rig_host_on(&g, 2, false);
+        rig_pass_ms(&g, 3000);
+        assert_false(runs_on(2));
+}
+
 static void a_drain_waits_until_its_deadline(void **state) {
         uint32_t from = move(CONTAINER);
 
@@ -201,6 +217,7 @@ RUN_TESTS(
         MOVE_TEST(where_all_refuse_it_it_runs_on),
         MOVE_TEST(what_is_replaced_and_has_no_other_node_ends),
         MOVE_TEST(what_is_preempted_and_has_no_other_node_ends),
+        MOVE_TEST(what_was_destroyed_ends_though_another_one_has_no_node_yet),
         MOVE_TEST(a_drain_waits_until_its_deadline),
         MOVE_TEST(what_is_to_stop_meanwhile_stops),
         MOVE_TEST(a_new_leader_knows_who_has_it),

@@ -63,6 +63,16 @@ void *__wrap_calloc(size_t n, size_t size) {
         return batches_fail && size == sizeof(UnitDirItem) ? NULL : __real_calloc(n, size);
 }
 
+// ---- processes of this machine, which another run of this test may have, too
+
+static bool fleet_runs; // this test's
+
+bool __real_process_name_runs(const char *name);
+bool __wrap_process_name_runs(const char *name);
+bool __wrap_process_name_runs(const char *name) {
+        return fleet_runs && __real_process_name_runs(name);
+}
+
 // ---- the world
 
 static char *fleet_dir;
@@ -74,7 +84,7 @@ FIXTURE(set_up) {
         w.take_from = fleet_dir;
         pid1 = pid1_new(w.unit_dir);
         n_puts = n_queued = 0;
-        ledger_is_full = batches_fail = false;
+        ledger_is_full = batches_fail = fleet_runs = false;
         agent_up();
 }
 
@@ -243,6 +253,7 @@ static void nothing_is_taken_while_fleet_runs(void **state) {
                         pause();
         }
         assert_true(fleetd > 0);
+        fleet_runs = true;
         leave_behind("web.service", LEFT);
         meet_leader(NULL, 0);
         while (!process_name_runs("fleetd"))

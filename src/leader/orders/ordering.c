@@ -345,6 +345,9 @@ bool ordering_hold(Leader *l, UnitOnNode *s, const UnitEntry *e, bool wanted) {
         if (hold != s->hold) {
                 s->hold = hold;
                 unit_touch_itself(l, s->unit);
+                // Its new node gets the image for it now (image-moves.h), also while its start there waits.
+                if (hold == HOLD_STOP && s->unit->node && s->unit->node != s->node)
+                        orders_mark(l, s->unit, s->unit->node);
         }
         // A Welcome names everything that the host is to keep.
         return hold == HOLD_STOP

@@ -4,6 +4,7 @@
 // having installed the content.
 #include "leader-asks.h"
 #include "leader-private.h"
+#include "str.h"
 
 #define CONTAINER "[Container]\nImage=localhost/web:1\n"
 #define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
@@ -210,6 +211,30 @@ static void what_has_no_node_runs_on_under_a_new_leader(void **state) {
         }
 }
 
+// Its start waits for that of another one, which waits for the end of its own former run; that one waits for
+// the end of the container, and this for its image.
+static void what_comes_after_who_moves_along_is_pulled_for_before_that_begins(void **state) {
+        static const char nodes[] = "[X-Argosy]\nHost=n2 n3\n";
+        _cleanup_free_ char *first = str_printf(SERVICE "%sBefore=b.service\n", nodes),
+                            *second = str_printf(SERVICE "%sBefore=" UNIT "\n", nodes),
+                            *last = str_printf(CONTAINER "%s", nodes);
+
+        (void) rig_set_host_mode(&g, 3, ARGOSY__NODE_MODE__MODE_CORDONED, 0);
+        assert_int_equal(rig_change(&g, START, "a.service", first)->status, 0);
+        assert_int_equal(rig_change(&g, START, "b.service", second)->status, 0);
+        assert_int_equal(rig_change(&g, START, UNIT, last)->status, 0);
+        rig_settle(&g);
+        assert_true(runs_on(2));
+        (void) rig_set_host_mode(&g, 3, ARGOSY__NODE_MODE__MODE_OPEN, 0);
+        g.start_ms = 60000;
+        rig_host_off_for(&g, 2, 2 * RIG_LEASE_MS);
+        assert_int_equal(rig_host_of(&g, UNIT), 3);
+        rig_host_on(&g, 2, false);
+        rig_pass_ms(&g, 4 * g.start_ms);
+        assert_true(runs_on(3));
+        assert_int_equal(rig_count_running(&g, UNIT), 1);
+}
+
 RUN_TESTS(
         MOVE_TEST(of_what_runs_everywhere_one_stays),
         MOVE_TEST(it_runs_until_its_new_node_has_its_image),
@@ -221,5 +246,6 @@ RUN_TESTS(
         MOVE_TEST(a_drain_waits_until_its_deadline),
         MOVE_TEST(what_is_to_stop_meanwhile_stops),
         MOVE_TEST(a_new_leader_knows_who_has_it),
+        MOVE_TEST(what_comes_after_who_moves_along_is_pulled_for_before_that_begins),
         MOVE_TEST(what_has_no_node_runs_on_under_a_new_leader)
 )

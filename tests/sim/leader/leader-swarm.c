@@ -76,6 +76,12 @@ static void draw_theme(uint64_t word, Swarm *s) {
                 s->loads[LOAD_options] = (unsigned) draw_log(&d, 32, SWARM_WEIGHT_MAX);
 }
 
+static void draw_focused(uint64_t word, Swarm *s) {
+        Draw d = draw_from(word ^ UINT64_C(0x666f637573));
+
+        s->focused = draw_one_in(&d, 2);
+}
+
 // As often in a long story as in a short one.
 static void set_tried(Swarm *s) {
         enum { TRIED = 2 };
@@ -118,6 +124,7 @@ Swarm swarm_draw(uint64_t word) {
         draw_containers(word, &s);
         draw_rules(word, &s);
         draw_theme(word, &s);
+        draw_focused(word, &s);
         set_tried(&s);
         return s;
 }

@@ -503,7 +503,16 @@ static void ask_under_rules(Draw *d) {
                 ask_of(d, ARGOSY__REQUEST__WHAT_QUEUE_CHANGE, ask_queue_rule);
 }
 
+// For a while most of what is asked, and half of the time of what breaks, is about these.
+static void draw_focus(Draw *d) {
+        asks.focus_n = draw_one_in(d, 3) ? 0 : MIN_OF(1 + draw_below(d, 3), (unsigned) asks.n_units);
+        asks.focus_first = draw_below(d, (unsigned) asks.n_units);
+        asks.focus_host = draw_one_in(d, 2) ? 1 + draw_below(d, asks.swarm.hosts) : 0;
+}
+
 void asks_step(Draw *d) {
+        if (asks.swarm.focused && draw_one_in(d, 12))
+                draw_focus(d);
         if (is_drawn(d, LOAD_rules) && draw_one_in(d, 3)) {
                 ask_under_rules(d);
                 return;

@@ -70,6 +70,7 @@ extern const char *const swarm_load_names[_LOADS];
         F(users, "of 64 hosts that have a user with a service manager of his own")  \
         F(of_users, "of 64 contents that are for users' managers, and nothing else") \
         F(containers, "of 64 contents that are containers'")                        \
+        F(focused, "whether most of it is about few units for a while")             \
         F(theme, "of options that have to do with each other; 0: any are said")       \
         F(tried, "of so many moments at rest one has trials; 0: none has")
 

@@ -15,6 +15,15 @@ static inline const Argosy__Response *rig_last(const RigAnswer *a) {
         return a->responses[a->n - 1];
 }
 
+// It is answered for good, with that status.
+#define assert_final(answer, expected_status)                                   \
+        do {                                                                    \
+                const RigAnswer *final_ = (answer);                             \
+                                                                                \
+                assert_true(final_->final);                                     \
+                assert_int_equal(rig_last(final_)->status, (expected_status));  \
+        } while (0)
+
 static inline RigAnswer *rig_ask_and_settle(Rig *g, const Argosy__Request *request) {
         RigAnswer *a = rig_ask(g, request);
 

@@ -30,6 +30,15 @@
                                                \
         static void name##_body(void **state)
 
+// What was answered, of whichever kind, has this status, and these words are in its message.
+#define assert_replies(answer, expected_status, words)                 \
+        do {                                                           \
+                typeof(answer) answer_ = (answer);                     \
+                                                                       \
+                assert_int_equal(answer_->status, (expected_status));  \
+                assert_non_null(strstr(answer_->message, (words)));    \
+        } while (0)
+
 // The tests of a program, one after the other.
 #define RUN_TESTS(...)                                              \
         int main(void) {                                            \

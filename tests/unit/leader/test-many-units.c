@@ -205,8 +205,7 @@ static void a_host_that_is_removed_gives_a_few_in_each_entry(void **state) {
         remove.force = true; // what is waited for leaves as in a drain
         watch();
         RigAnswer *a = rig_ask_and_settle(&g, A_REQUEST(CLUSTER_REMOVE, cluster_remove, &remove));
-        assert_true(a->final);
-        assert_int_equal(rig_last(a)->status, 0);
+        assert_final(a, 0);
         assert_int_equal(count_on(1) + count_on(2), UNITS);
         assert_in_range(most_changed, ENTRY_MAX, ENTRY_MAX + 2); // and what is the log's own about the host
 }

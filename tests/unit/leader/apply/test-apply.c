@@ -83,11 +83,9 @@ static void what_the_folder_has_no_more_goes_if_that_is_asked_for(void **state) 
 static void an_empty_folder_and_a_wrong_one_need_force(void **state) {
         (void) apply(whole);
         const Argosy__Response *r = apply((Folder){.prune = true});
-        assert_int_equal(r->status, EEXIST);
-        assert_non_null(strstr(r->message, "no units in the folder"));
+        assert_replies(r, EEXIST, "no units in the folder");
         r = apply((Folder){.units = shop, .n = 1, .prune = true});
-        assert_int_equal(r->status, EEXIST);
-        assert_non_null(strstr(r->message, "4 of the 5 units of the set shop would be destroyed"));
+        assert_replies(r, EEXIST, "4 of the 5 units of the set shop would be destroyed");
         assert_unit("c.service", TWO, LAUNCHED, "shop");
         assert_int_equal(rig_last_job(&g), 1);
         assert_int_equal(apply((Folder){.prune = true, .force = true})->status, 0);
@@ -112,9 +110,8 @@ static void what_belongs_to_others_is_left_alone(void **state) {
                          start_rev); // what is only adopted goes on as it is
 
         r = apply((Folder){.set = "mail", .units = shop, .n = 2});
-        assert_int_equal(r->status, EEXIST);
-        assert_non_null(strstr(
-                r->message, "a.service belongs to the set shop, and 1 more units are not of mail either"));
+        assert_replies(r, EEXIST,
+                       "a.service belongs to the set shop, and 1 more units are not of mail either");
 }
 
 static void what_changed_since_the_plan_ends_it(void **state) {
@@ -125,8 +122,7 @@ static void what_changed_since_the_plan_ends_it(void **state) {
         const Argosy__Response *p = plan(f);
         (void) change(ARGOSY__VERB__VERB_START, "b.service", NULL); // that is not to change
         const Argosy__Response *r = apply_planned(f, p);
-        assert_int_equal(r->status, ESTALE);
-        assert_non_null(strstr(r->message, "b.service has changed since the plan was made"));
+        assert_replies(r, ESTALE, "b.service has changed since the plan was made");
         assert_unit("a.service", ONE, LAUNCHED, "shop");
 
         p = plan(f);
@@ -332,8 +328,7 @@ static void what_changes_while_it_waits_for_its_entry_ends_it(void **state) {
         ask_start("a.service", THREE);
         RigAnswer *a = begin(f, p->apply_plan);
         rig_settle(&g);
-        assert_int_equal(rig_last(a)->status, ESTALE);
-        assert_non_null(strstr(rig_last(a)->message, "nothing was changed"));
+        assert_replies(rig_last(a), ESTALE, "nothing was changed");
         assert_true(rig_has_content(&g, "a.service", THREE));
 }
 
@@ -414,8 +409,7 @@ static const Argosy__Response__UnitResult *result_of(const Argosy__Response *r, 
 static void assert_last_is_left(const Argosy__Response *r, size_t n_left) {
         const Argosy__Response__UnitResult *last = result_of(r, names[UNITS_MAX - 1]);
 
-        assert_int_equal(last->status, ESTALE);
-        assert_non_null(strstr(last->message, "was changed since by job"));
+        assert_replies(last, ESTALE, "was changed since by job");
         assert_true(rig_has_content(&g, names[UNITS_MAX - 1], THREE));
         assert_int_equal(count(TWO), UNITS_MAX - n_left);
         rig_pass_ms(&g, 20000);
@@ -498,9 +492,7 @@ static void who_fails_in_the_middle_hears_how_many_were_changed(void **state) {
         g.slow = false;
         rig_settle(&g);
         assert_true(a->final);
-        assert_int_equal(rig_last(a)->status, E2BIG);
-        assert_non_null(
-                strstr(rig_last(a)->message, ": 256 units were changed before, the others were not"));
+        assert_replies(rig_last(a), E2BIG, ": 256 units were changed before, the others were not");
         assert_int_equal(count(TWO), 256);
 }
 
@@ -584,8 +576,7 @@ static void assert_not_rolled(const Wanted *units, size_t n, bool prune, const c
         if (!strstr(p->apply_plan->refusal, why))
                 fail_msg("'%s', not '%s'", p->apply_plan->refusal, why);
         r = apply_planned(f, p);
-        assert_int_equal(r->status, EEXIST);
-        assert_non_null(strstr(r->message, why));
+        assert_replies(r, EEXIST, why);
         assert_int_equal(rig_last_job(&g), job);
 }
 

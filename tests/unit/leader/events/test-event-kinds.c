@@ -26,8 +26,7 @@ RIG_OF(3)
 static void ask(const Argosy__Request *request) {
         RigAnswer *a = rig_ask_and_settle(&g, request);
 
-        assert_true(a->final);
-        assert_int_equal(rig_last(a)->status, 0);
+        assert_final(a, 0);
 }
 
 static void set_role(const char *name, uint32_t weight, uint64_t guarantee, bool remove) {

@@ -554,8 +554,7 @@ static void lines_of_a_unit_that_is_of_another_role_now_are_not_for_him(void **s
         g.author = NULL;
         assert_int_equal(status_of(rig_change_with(&g, START, "web.service", DB, true, NULL)), 0);
         line_from(host);
-        assert_true(a->final);
-        assert_int_equal(rig_last(a)->status, EACCES);
+        assert_final(a, EACCES);
         assert_int_equal(a->n, before + 2);
 }
 

@@ -140,8 +140,7 @@ static void what_is_held_back_is_about_nodes_that_there_are(void **state) {
                 job.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
                 requests[i].job = &job;
                 RigAnswer *a = rig_ask_and_settle(&g, &requests[i]);
-                assert_int_equal(rig_last(a)->status, ENOENT);
-                assert_non_null(strstr(rig_last(a)->message, "'n9'"));
+                assert_replies(rig_last(a), ENOENT, "'n9'");
                 assert_int_equal(rig_last_job(&g), last);
         }
 }

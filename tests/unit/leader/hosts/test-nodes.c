@@ -136,8 +136,7 @@ static void a_drained_nodes_units_run_elsewhere_and_it_stays_closed(void **state
         rig_change(&g, START, "all.service", GLOBAL);
         rig_set_mode(&g, "n2", DRAINING, 0, "new disks");
         RigAnswer *a = wait_for_drain("n2");
-        assert_true(a->final);
-        assert_int_equal(rig_last(a)->status, 0);
+        assert_final(a, 0);
         assert_int_equal(units_on(2), 1); // the global one
         assert_int_equal(units_on(1) + units_on(3), 9 + 2);
         rig_change(&g, START, "new.service", SERVICE);
@@ -210,8 +209,7 @@ static void a_unit_that_nobody_else_takes_stays_and_is_named(void **state) {
         assert_int_equal(units_on(1), 2);
         rig_set_mode(&g, "n1", DRAINING, 0, "new disks");
         RigAnswer *a = wait_for_drain("n1");
-        assert_true(a->final);
-        assert_int_equal(rig_last(a)->status, EBUSY);
+        assert_final(a, EBUSY);
         assert_int_equal(rig_last(a)->progress->n_done, 1);
         assert_string_equal(rig_last(a)->progress->done[0]->name, "fast.service");
         assert_int_equal(rig_last(a)->progress->done[0]->n_refusals, 3);
@@ -233,8 +231,7 @@ static void at_the_deadline_what_has_not_left_is_stopped(void **state) {
         rig_age(&g, 60 * UINT64_C(1000000));
         rig_pass_ms(&g, 2000);
         assert_int_equal(units_on(1), 0);
-        assert_true(a->final);
-        assert_int_equal(rig_last(a)->status, 0);
+        assert_final(a, 0);
         assert_int_equal(rig_record(&g, "fast.service")->node, 0);
         rig_set_mode(&g, "n1", OPEN, 0, "new disks"); // it waited for a node
         assert_int_equal(rig_count_running(&g, "fast.service"), 1);
@@ -287,8 +284,7 @@ static void a_deadline_that_is_over_is_not_waited_for(void **state) {
         rig_age(&g, 60 * UINT64_C(1000000));
         rig_pass_ms(&g, 62000);
         assert_int_not_equal(rig_record(&g, "fast.service")->node, 0); // it may run on the lost node
-        assert_true(a->final);
-        assert_int_equal(rig_last(a)->status, EBUSY);
+        assert_final(a, EBUSY);
         assert_string_equal(rig_last(a)->progress->done[0]->name, "fast.service");
 }
 
@@ -395,8 +391,7 @@ static void an_uncordon_ends_the_wait_for_a_drain(void **state) {
         RigAnswer *a = wait_for_drain("n1");
         assert_false(a->final);
         rig_set_mode(&g, "n1", OPEN, 0, "new disks");
-        assert_true(a->final);
-        assert_int_equal(rig_last(a)->status, ECANCELED);
+        assert_final(a, ECANCELED);
 }
 
 static void maintenance_stops_global_units_too(void **state) {
@@ -419,8 +414,7 @@ static void what_has_finished_for_good_holds_up_no_drain(void **state) {
                                    ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE, ARGOSY__OUTCOME__KIND__DONE);
         rig_set_mode(&g, "n1", DRAINING, 0, "new disks");
         RigAnswer *a = wait_for_drain("n1");
-        assert_true(a->final);
-        assert_int_equal(rig_last(a)->status, 0);
+        assert_final(a, 0);
         assert_int_equal(units_on(2) + units_on(3), 0);
 }
 

@@ -95,9 +95,8 @@ static void an_update_wants_all_that_its_file_names(void **state) {
         RigAnswer *a = rig_rollout(&g, (RigRollout){.kind = ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE,
                                                     .name = "a.service",
                                                     .content = APP});
-        assert_int_equal(rig_last(a)->status, EINVAL);
-        assert_non_null(strstr(rig_last(a)->message,
-                               "Secret=db: there is no such secret; `argosyctl secret set db` makes it"));
+        assert_replies(rig_last(a), EINVAL,
+                       "Secret=db: there is no such secret; `argosyctl secret set db` makes it");
         set("db", "hunter2");
         a = rig_rollout(&g, (RigRollout){.kind = ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE,
                                          .name = "a.service",

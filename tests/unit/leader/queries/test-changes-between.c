@@ -39,8 +39,7 @@ static size_t n_updated(void) {
 static uint64_t label(const char *value) {
         RigAnswer *a = rig_label(&g, "n2", "a", value);
 
-        assert_true(a->final);
-        assert_int_equal(rig_last(a)->status, 0);
+        assert_final(a, 0);
         return rig_last_job(&g);
 }
 
@@ -84,8 +83,7 @@ static size_t count_files(uint64_t from, uint64_t to, bool backwards, size_t *re
         while (job_changes_next(&changes, &request, &list)) {
                 RigAnswer *a = rig_ask(&g, &request);
 
-                assert_true(a->final);
-                assert_int_equal(rig_last(a)->status, 0);
+                assert_final(a, 0);
                 assert_int_equal(job_changes_take(&changes, rig_last(a)), 0);
         }
         assert_int_equal(job_difference(&changes, from, to, &d), 0);

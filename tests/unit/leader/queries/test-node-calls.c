@@ -41,8 +41,7 @@ static void change_all(Argosy__Verb verb, size_t n) {
                 .verb = verb, .names = pointers, .n_names = n, .files = &files, .n_files = 1);
 
         RigAnswer *a = rig_ask_and_settle(&g, A_REQUEST(CHANGE, change, &m));
-        assert_true(a->final);
-        assert_int_equal(rig_last(a)->status, 0);
+        assert_final(a, 0);
 }
 
 static RigAnswer *ask_status(size_t n) {

@@ -459,8 +459,7 @@ static void who_waits_hears_what_failed(void **state) {
         assert_int_equal(row->n_ends, 1);
         assert_string_equal(row->ends[0]->unit, "a.service");
         a = wait_for(rig_last_job(&g) + 1);
-        assert_true(a->final);
-        assert_int_equal(rig_last(a)->status, ENOENT);
+        assert_final(a, ENOENT);
 }
 
 // The log keeps a job that is too old only until it has ended.

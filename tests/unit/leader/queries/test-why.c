@@ -564,8 +564,7 @@ static void who_does_not_lead_any_more_says_so(void **state) {
         rig_turns(&g, 2);
         assert_false(a->final);
         leader_set_leading(g.leader, false, 0);
-        assert_true(a->final);
-        assert_int_equal(rig_last(a)->status, EAGAIN);
+        assert_final(a, EAGAIN);
         assert_true(list_is_empty(&g.leader->whys_due));
 }
 

@@ -40,8 +40,7 @@ static void meanwhile_others_are_answered_and_a_unit_that_is_gone_is_not_in_the_
         assert_int_equal(rig_change(&g, ARGOSY__VERB__VERB_DESTROY, "web@1.service", NULL)->status, 0);
         assert_null(rig_record(&g, "web@1.service"));
         go_on();
-        assert_true(a->final);
-        assert_int_equal(rig_last(a)->status, 0);
+        assert_final(a, 0);
         assert_int_equal(n_moved(a), MOVES - 1);
         assert_false(names(a, "web@1.service"));
 }
@@ -69,8 +68,7 @@ static void nobody_is_said_to_go_to_a_node_that_was_closed_meanwhile(void **stat
         RigAnswer *a = ask_in_vain((Wish){.preview = true});
         (void) rig_set_mode(&g, "n3", ARGOSY__NODE_MODE__MODE_CORDONED, 0, "");
         go_on();
-        assert_true(a->final);
-        assert_int_equal(rig_last(a)->status, 0);
+        assert_final(a, 0);
         assert_int_equal(n_moved(a), 0);
 }
 
@@ -160,8 +158,7 @@ static void what_is_ended_before_there_is_a_plan_moves_nothing(void **state) {
         start_on_two(UNITS, SERVICE);
         RigAnswer *a = ask_in_vain((Wish){});
         assert_int_equal(rig_last(ask((Wish){.abort = true}))->status, 0);
-        assert_true(a->final);
-        assert_int_equal(rig_last(a)->status, ECANCELED);
+        assert_final(a, ECANCELED);
         go_on();
         assert_int_equal(units_on(3), 0);
         assert_null(g.leader->rebalance);

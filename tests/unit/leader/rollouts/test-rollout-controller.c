@@ -72,8 +72,7 @@ static void what_systemd_restarts_by_itself_ends_the_way_forward(void **state) {
         const char *name = restart_one_with(NEW);
         assert_non_null(name);
         watch(a);
-        assert_int_equal(rig_last(a)->status, EIO);
-        assert_non_null(strstr(rig_last(a)->message, name));
+        assert_replies(rig_last(a), EIO, name);
         assert_non_null(strstr(rig_last(a)->message, "systemd restarted it"));
         assert_int_equal(count_running(OLD), N_UNITS);
 }
@@ -221,8 +220,7 @@ static void an_update_that_changes_a_volume_is_refused(void **state) {
         assert_int_equal(rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "box.service", BOX("a:1", "x=1"))->status,
                          0);
         const Argosy__Response *r = rig_last(ask((RigRollout){UPDATE, "box.service", BOX("a:2", "x=2")}));
-        assert_int_equal(r->status, EINVAL);
-        assert_non_null(strstr(r->message, "data.volume is not as it was"));
+        assert_replies(r, EINVAL, "data.volume is not as it was");
         assert_true(rig_has_content(&g, "box.service", BOX("a:1", "x=1")));
 }
 
@@ -230,8 +228,7 @@ static void a_second_update_is_refused_while_one_runs(void **state) {
         start_instances(N_UNITS, OLD);
         RigAnswer *a = begin((RigRollout){UPDATE, "web@.service", NEW});
         const Argosy__Response *r = rig_last(ask((RigRollout){UPDATE, "web@.service", BAD}));
-        assert_int_equal(r->status, EEXIST);
-        assert_non_null(strstr(r->message, "it is being updated, 6 of 6 are left"));
+        assert_replies(r, EEXIST, "it is being updated, 6 of 6 are left");
         assert_string_equal(why_of("web@.service"),
                             "it is being updated, 6 of 6 are left; 1 down or new, and 1 may be");
         RigAnswer *replace =
@@ -248,8 +245,7 @@ static void its_owner_can_give_it_up(void **state) {
         rig_pass_ms(&g, 2 * (START_MS + HEALTH_MS));
         assert_int_equal(rig_last(ask((RigRollout){UPDATE, "web@.service", .abort = true}))->status, 0);
         watch(a);
-        assert_int_equal(rig_last(a)->status, EIO);
-        assert_non_null(strstr(rig_last(a)->message, "its owner gave it up"));
+        assert_replies(rig_last(a), EIO, "its owner gave it up");
         assert_int_equal(count_running(OLD), N_UNITS);
         assert_int_equal(rig_last(ask((RigRollout){UPDATE, "web@.service", .abort = true}))->status, ENOENT);
 }
@@ -268,8 +264,7 @@ static void assert_over_at_once(const char *name, const char *content) {
         unsigned restarts = count_restarts(), batches;
         RigAnswer *a = begin((RigRollout){UPDATE, name, content});
 
-        assert_true(a->final);
-        assert_int_equal(rig_last(a)->status, 0);
+        assert_final(a, 0);
         rig_pass_ms(&g, HEALTH_MS); // that the job has ended is in the log
         batches = g.batches;
         rig_pass_ms(&g, 10 * HEALTH_MS);
@@ -334,8 +329,7 @@ static void a_host_that_is_lost_uses_up_the_budget_until_its_units_run_elsewhere
         rig_host_off(&g, 3);
         for (unsigned i = 0; i < 1000 && !a->final; i++)
                 rig_pass_ms(&g, 250);
-        assert_true(a->final);
-        assert_int_equal(rig_last(a)->status, 0);
+        assert_final(a, 0);
         assert_int_equal(count_with(NEW, ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE) >= N_UNITS, 1);
 }
 

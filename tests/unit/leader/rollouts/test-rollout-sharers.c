@@ -96,8 +96,7 @@ static void who_fails_with_the_network_ends_the_update_and_is_named(void **state
         g.bad = hash_of(SHARER("app", ON("n2"), "2"), strlen(SHARER("app", ON("n2"), "2")));
         a = update("web.service", SHARER("web", ON("n2"), "2"));
         assert_true(pass(a, "app.service", SHARER("app", ON("n2"), "2")));
-        assert_int_equal(rig_last(a)->status, EIO);
-        assert_non_null(strstr(rig_last(a)->message, "app.service on n2"));
+        assert_replies(rig_last(a), EIO, "app.service on n2");
         rig_pass_ms(&g, 10000);
         assert_true(rig_has_content(&g, "web.service", SHARER("web", ON("n2"), "1")));
         assert_true(rig_has_content(&g, "app.service", SHARER("app", ON("n2"), "1")));
@@ -158,8 +157,7 @@ static void who_fails_at_the_end_takes_the_update_back(void **state) {
         g.bad = hash_of(SHARER("more", ON("n3"), "2"), strlen(SHARER("more", ON("n3"), "2")));
         a = update("web.service", SHARER("web", ON("n1"), "2"));
         (void) pass(a, "app.service", "");
-        assert_int_equal(rig_last(a)->status, EIO);
-        assert_non_null(strstr(rig_last(a)->message, "more.service on n3"));
+        assert_replies(rig_last(a), EIO, "more.service on n3");
         assert_true(rig_has_content(&g, "web.service", SHARER("web", ON("n1"), "1")));
         assert_true(rig_has_content(&g, "app.service", SHARER("app", ON("n2"), "1")));
         assert_true(rig_has_content(&g, "more.service", SHARER("more", ON("n3"), "1")));
@@ -180,8 +178,7 @@ static void who_is_restarted_by_systemd_ends_the_update(void **state) {
         rig_host_report_and_settle(&g, rig_host(&g, 2), unit("app.service"),
                                    ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE, ARGOSY__OUTCOME__KIND__NONE);
         (void) pass(a, "app.service", "");
-        assert_int_equal(rig_last(a)->status, EIO);
-        assert_non_null(strstr(rig_last(a)->message, "app.service on n2"));
+        assert_replies(rig_last(a), EIO, "app.service on n2");
         assert_true(rig_has_content(&g, "app.service", SHARER("app", ON("n2"), "1")));
 }
 
@@ -266,8 +263,7 @@ static void who_shares_with_a_unit_on_every_node_goes_in_its_step(void **state) 
                 assert_one_network(EVERYWHERE("1"), EVERYWHERE("2"), SHARER("app", ON("n3"), "1"),
                                    SHARER("app", ON("n3"), "2"), "all.service", "app.service");
         }
-        assert_true(a->final);
-        assert_int_equal(rig_last(a)->status, 0);
+        assert_final(a, 0);
         assert_true(rig_has_content(&g, "app.service", SHARER("app", ON("n3"), "2")));
 }
 
@@ -279,8 +275,7 @@ static void a_unit_on_every_node_goes_back_with_who_fails(void **state) {
         g.bad = hash_of(SHARER("app", ON("n3"), "2"), strlen(SHARER("app", ON("n3"), "2")));
         a = update("all.service", EVERYWHERE("2"));
         (void) pass(a, "app.service", "");
-        assert_int_equal(rig_last(a)->status, EIO);
-        assert_non_null(strstr(rig_last(a)->message, "app.service on n3"));
+        assert_replies(rig_last(a), EIO, "app.service on n3");
         assert_true(rig_has_content(&g, "all.service", EVERYWHERE("1")));
         assert_true(rig_has_content(&g, "app.service", SHARER("app", ON("n3"), "1")));
 }
@@ -307,8 +302,7 @@ static void a_unit_on_every_node_that_shares_goes_node_by_node(void **state) {
                 rig_pass_ms(&g, 250);
                 most = MAX_OF(most, count_down("all.service"));
         }
-        assert_true(a->final);
-        assert_int_equal(rig_last(a)->status, 0);
+        assert_final(a, 0);
         assert_true(rig_has_content(&g, "all.service", EVERYWHERE("2")));
         assert_int_equal(most, 1);
         assert_int_equal(rig_show_job(&g, job)->changed, 2); // which is of the same job
@@ -322,8 +316,7 @@ static void a_unit_on_every_node_that_shares_and_fails_takes_the_update_back(voi
         g.bad = hash_of(EVERYWHERE("2"), strlen(EVERYWHERE("2")));
         a = update("web.service", SHARER("web", ON("n1"), "2"));
         (void) pass(a, "web.service", "");
-        assert_int_equal(rig_last(a)->status, EIO);
-        assert_non_null(strstr(rig_last(a)->message, "all.service on n"));
+        assert_replies(rig_last(a), EIO, "all.service on n");
         assert_null(strstr(rig_last(a)->message, "on -"));
         assert_true(rig_has_content(&g, "all.service", EVERYWHERE("1")));
         assert_true(rig_has_content(&g, "web.service", SHARER("web", ON("n1"), "1")));

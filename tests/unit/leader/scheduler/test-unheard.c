@@ -146,8 +146,7 @@ static void a_drain_is_not_given_up_before_all_were_heard(void **state) {
         assert_false(wait->final);
         assert_int_equal(at("b.service"), rig_host(&g, 2)->virtual.node);
         rig_host_on(&g, 3, false);
-        assert_true(wait->final);
-        assert_int_equal(rig_last(wait)->status, 0);
+        assert_final(wait, 0);
         assert_int_equal(at("b.service"), rig_host(&g, 3)->virtual.node);
 }
 
@@ -165,8 +164,7 @@ static void a_drain_does_not_end_before_its_host_was_heard(void **state) {
         RigAnswer *wait = rig_ask_and_settle(&g, A_REQUEST(DRAIN_WAIT, drain_wait, &drain));
         assert_false(wait->final);
         rig_host_on(&g, 2, false);
-        assert_true(wait->final);
-        assert_int_equal(rig_last(wait)->status, 0);
+        assert_final(wait, 0);
         assert_int_equal(rig_count_running(&g, "b.service"), 1);
 }
 

@@ -28,8 +28,7 @@ RIG_TEARDOWN
 // ------------------------------------------------------------------------------------------------ asking
 
 static uint64_t job_of(RigAnswer *a) {
-        assert_true(a->final);
-        assert_int_equal(rig_last(a)->status, 0);
+        assert_final(a, 0);
         return rig_last(a)->job;
 }
 
@@ -226,8 +225,7 @@ static void a_role_that_units_are_of_stays(void **state) {
 
         assert_int_equal(rig_change(&g, ARGOSY__VERB__VERB_START, "a.service", OF_WEB)->status, 0);
         const Argosy__Response *r = rig_undo(&g, (RigUndo){job});
-        assert_int_equal(r->status, EEXIST);
-        assert_non_null(strstr(r->message, "role web cannot be put back (1 unit is of it)"));
+        assert_replies(r, EEXIST, "role web cannot be put back (1 unit is of it)");
         r = rig_undo(&g, (RigUndo){job, .force = true});
         assert_int_equal(said_of(r, "role web")->status, EEXIST);
         assert_non_null(cluster_state_find_role(g.state, "web"));
@@ -356,8 +354,7 @@ static void who_may_not_change_it_cannot_undo_it(void **state) {
         uint64_t job = label("n2", "disk", "ssd");
         g.author = &alice;
         const Argosy__Response *r = rig_undo(&g, (RigUndo){job});
-        assert_int_equal(r->status, EACCES);
-        assert_non_null(strstr(r->message, "the right 'admin', which alice does not have"));
+        assert_replies(r, EACCES, "the right 'admin', which alice does not have");
         assert_string_equal(label_of(2, "disk"), "ssd");
 }
 

@@ -56,6 +56,35 @@ static inline Outcome run(FakeScript script, const char *line) {
         return o;
 }
 
+// How a command ended, and what it printed: all of it, all of one stream (prints: output; warns: errors), or
+// words that are in that.
+#define assert_ended(o, exit_code, all_out, all_err)       \
+        do {                                               \
+                assert_int_equal((o).code, (exit_code));   \
+                assert_string_equal((o).out, (all_out));   \
+                assert_string_equal((o).err, (all_err));   \
+        } while (0)
+#define assert_prints(o, exit_code, all_out)               \
+        do {                                               \
+                assert_int_equal((o).code, (exit_code));   \
+                assert_string_equal((o).out, (all_out));   \
+        } while (0)
+#define assert_warns(o, exit_code, all_err)                \
+        do {                                               \
+                assert_int_equal((o).code, (exit_code));   \
+                assert_string_equal((o).err, (all_err));   \
+        } while (0)
+#define assert_prints_also(o, exit_code, words)            \
+        do {                                               \
+                assert_int_equal((o).code, (exit_code));   \
+                assert_non_null(strstr((o).out, (words))); \
+        } while (0)
+#define assert_warns_of(o, exit_code, words)               \
+        do {                                               \
+                assert_int_equal((o).code, (exit_code));   \
+                assert_non_null(strstr((o).err, (words))); \
+        } while (0)
+
 typedef struct Result {
         const char *name;
         int status;

@@ -27,16 +27,13 @@ static void starts_two(FakeDaemon *d) {
 static void start_is_silent_when_all_is_well(void **state) {
         _cleanup_outcome_ Outcome o = run(starts_two, "start web@{1..2}");
 
-        assert_int_equal(o.code, 0);
-        assert_string_equal(o.out, "");
-        assert_string_equal(o.err, "");
+        assert_ended(o, 0, "", "");
 }
 
 static void verbose_names_each_unit_as_it_gets_there(void **state) {
         _cleanup_outcome_ Outcome o = run(starts_two, "start -v web@1 web@2");
 
-        assert_int_equal(o.code, 0);
-        assert_string_equal(o.out, "web@2.service: started on n2\nweb@1.service: started on n1\n");
+        assert_prints(o, 0, "web@2.service: started on n2\nweb@1.service: started on n1\n");
 }
 
 static void one_fails(FakeDaemon *d) {
@@ -69,8 +66,7 @@ static void refuses_an_older_plan(FakeDaemon *d) {
 static void a_plan_is_bound_to_a_revision(void **state) {
         _cleanup_outcome_ Outcome o = run(refuses_an_older_plan, "plan a --if-revision=41");
 
-        assert_int_equal(o.code, 1);
-        assert_string_equal(o.out, "");
+        assert_prints(o, 1, "");
         assert_non_null(strstr(o.err, "a.service has changed since revision 41"));
 }
 
@@ -88,8 +84,7 @@ static void answers_with_a_cursor(FakeDaemon *d) {
 static void programs_are_told_where_their_change_stands_in_the_stream(void **state) {
         _cleanup_outcome_ Outcome o = run(answers_with_a_cursor, "start --no-block --json=short a");
 
-        assert_int_equal(o.code, 0);
-        assert_non_null(strstr(o.out, "\"job\":7,\"cursor\":\"c0ffee\"}"));
+        assert_prints_also(o, 0, "\"job\":7,\"cursor\":\"c0ffee\"}");
 }
 
 static void one_fails_on_a_node(FakeDaemon *d) {
@@ -113,10 +108,9 @@ static void one_fails_on_a_node(FakeDaemon *d) {
 static void who_fails_on_a_node_has_the_last_word(void **state) {
         _cleanup_outcome_ Outcome o = run(one_fails_on_a_node, "start a");
 
-        assert_int_equal(o.code, 1);
-        assert_string_equal(o.err, "argosyctl: start a.service on n2: it failed\n"
-                                   "  n2 systemd[1]: a.service: no ExecStart=.\n"
-                                   "  n2 a[7]: alas\n");
+        assert_warns(o, 1, "argosyctl: start a.service on n2: it failed\n"
+                           "  n2 systemd[1]: a.service: no ExecStart=.\n"
+                           "  n2 a[7]: alas\n");
 }
 
 // The daemon is restarted in the middle: what was asked is asked again, and what was heard is not said
@@ -144,18 +138,16 @@ static void answers_in_parts(FakeDaemon *d) {
 static void an_answer_in_parts_is_one_answer_whoever_gives_the_rest(void **state) {
         _cleanup_outcome_ Outcome o = run(answers_in_parts, "start a b c");
 
-        assert_int_equal(o.code, 1);
-        assert_string_equal(o.err, "argosyctl: start a.service: no such unit\n");
+        assert_warns(o, 1, "argosyctl: start a.service: no such unit\n");
 }
 
 static void results_come_as_json(void **state) {
         _cleanup_outcome_ Outcome o = run(one_fails, "start --json=short a b");
 
-        assert_int_equal(o.code, 1);
-        assert_string_equal(o.out, "[{\"unit\":\"b.service\",\"ok\":false,\"node\":\"\",\"message\":\"no "
-                                   "such unit\",\"refusals\":[],\"may_run_on\":[]},"
-                                   "{\"unit\":\"a.service\",\"ok\":false,\"node\":\"\",\"message\":\"exit-"
-                                   "code on n1\",\"refusals\":[],\"may_run_on\":[]}]\n");
+        assert_prints(o, 1, "[{\"unit\":\"b.service\",\"ok\":false,\"node\":\"\",\"message\":\"no "
+                            "such unit\",\"refusals\":[],\"may_run_on\":[]},"
+                            "{\"unit\":\"a.service\",\"ok\":false,\"node\":\"\",\"message\":\"exit-"
+                            "code on n1\",\"refusals\":[],\"may_run_on\":[]}]\n");
 }
 
 // ---- hosts that are not heard
@@ -178,9 +170,7 @@ static void destroys_on_a_silent_node(FakeDaemon *d) {
 static void what_may_still_run_has_an_exit_status_of_its_own(void **state) {
         _cleanup_outcome_ Outcome o = run(destroys_on_a_silent_node, "destroy -v a b");
 
-        assert_int_equal(o.code, 5);
-        assert_string_equal(o.out, "b.service: destroyed\n");
-        assert_string_equal(o.err, "argosyctl: destroy a.service: " MAY_RUN "\n");
+        assert_ended(o, 5, "b.service: destroyed\n", "argosyctl: destroy a.service: " MAY_RUN "\n");
 }
 
 static void only_asks_for_it(FakeDaemon *d) {
@@ -193,9 +183,7 @@ static void only_asks_for_it(FakeDaemon *d) {
 static void who_does_not_wait_is_told_as_well(void **state) {
         _cleanup_outcome_ Outcome o = run(only_asks_for_it, "destroy -v --no-block a b");
 
-        assert_int_equal(o.code, 5);
-        assert_string_equal(o.out, "b.service: to be destroyed\n");
-        assert_string_equal(o.err, "argosyctl: destroy a.service: " MAY_RUN "\n");
+        assert_ended(o, 5, "b.service: to be destroyed\n", "argosyctl: destroy a.service: " MAY_RUN "\n");
 }
 
 static void is_not_answered(FakeDaemon *d) {
@@ -208,8 +196,7 @@ static void is_not_answered(FakeDaemon *d) {
 static void and_at_the_end_of_ones_patience(void **state) {
         _cleanup_outcome_ Outcome o = run(is_not_answered, "destroy --timeout=1 a");
 
-        assert_int_equal(o.code, 5);
-        assert_string_equal(o.err, "argosyctl: destroy a.service: " MAY_RUN "\n");
+        assert_warns(o, 5, "argosyctl: destroy a.service: " MAY_RUN "\n");
 }
 
 static void destroys_and_fails(FakeDaemon *d) {
@@ -248,8 +235,7 @@ static void loses_connection_before_the_answer(FakeDaemon *d) {
 static void a_lost_change_is_sent_again_under_its_id(void **state) {
         _cleanup_outcome_ Outcome o = run(loses_connection_before_the_answer, "stop a");
 
-        assert_int_equal(o.code, 0);
-        assert_string_equal(o.err, "");
+        assert_warns(o, 0, "");
 }
 
 static void loses_connection_in_the_wait(FakeDaemon *d) {
@@ -273,8 +259,7 @@ static void loses_connection_in_the_wait(FakeDaemon *d) {
 static void a_wait_survives_daemon_and_leader(void **state) {
         _cleanup_outcome_ Outcome o = run(loses_connection_in_the_wait, "restart a b c");
 
-        assert_int_equal(o.code, 0);
-        assert_string_equal(o.err, "");
+        assert_warns(o, 0, "");
 }
 
 static void interrupts_the_wait(FakeDaemon *d) {
@@ -303,16 +288,14 @@ static void interrupts_the_wait_for_a_job(FakeDaemon *d) {
 static void ctrl_c_names_the_job_that_goes_on(void **state) {
         _cleanup_outcome_ Outcome o = run(interrupts_the_wait_for_a_job, "start a");
 
-        assert_int_equal(o.code, 130);
-        assert_string_equal(
-                o.err, "argosyctl: detached; the cluster goes on with 1 unit (see argosyctl job wait 12)\n");
+        assert_warns(o, 130,
+                     "argosyctl: detached; the cluster goes on with 1 unit (see argosyctl job wait 12)\n");
 }
 
 static void ctrl_c_detaches_and_cancels_nothing(void **state) {
         _cleanup_outcome_ Outcome o = run(interrupts_the_wait, "start a b");
 
-        assert_int_equal(o.code, 130);
-        assert_non_null(strstr(o.err, "argosyctl: detached; the cluster goes on with "));
+        assert_warns_of(o, 130, "argosyctl: detached; the cluster goes on with ");
 }
 
 static void never_finishes(FakeDaemon *d) {
@@ -327,9 +310,8 @@ static void never_finishes(FakeDaemon *d) {
 static void a_timeout_is_a_failure_that_says_what_is_open(void **state) {
         _cleanup_outcome_ Outcome o = run(never_finishes, "start --timeout=200ms a");
 
-        assert_int_equal(o.code, 1);
-        assert_string_equal(o.err, "argosyctl: timed out waiting; the cluster goes on with 1 unit (see "
-                                   "argosyctl list-units)\n");
+        assert_warns(o, 1, "argosyctl: timed out waiting; the cluster goes on with 1 unit (see "
+                           "argosyctl list-units)\n");
 }
 
 static void takes_it(FakeDaemon *d) {
@@ -348,9 +330,8 @@ static void waits_for_n2(FakeDaemon *d) {
 static void a_timeout_says_for_whom_the_cluster_waited(void **state) {
         _cleanup_outcome_ Outcome o = run(waits_for_n2, "start --timeout=200ms a");
 
-        assert_int_equal(o.code, 1);
-        assert_string_equal(o.err, "argosyctl: no answer in time: the cluster waited for n2 to resolve "
-                                   "x.example/web:1; it may still carry out the request\n");
+        assert_warns(o, 1, "argosyctl: no answer in time: the cluster waited for n2 to resolve "
+                           "x.example/web:1; it may still carry out the request\n");
 }
 
 static void waits_for_n2_and_is_left(FakeDaemon *d) {
@@ -362,18 +343,15 @@ static void waits_for_n2_and_is_left(FakeDaemon *d) {
 static void ctrl_c_says_for_whom_the_cluster_waits(void **state) {
         _cleanup_outcome_ Outcome o = run(waits_for_n2_and_is_left, "start a");
 
-        assert_int_equal(o.code, 130);
-        assert_string_equal(o.err, "argosyctl: interrupted while the cluster waited for n2 to resolve "
-                                   "x.example/web:1; it may still carry out the request\n");
+        assert_warns(o, 130, "argosyctl: interrupted while the cluster waited for n2 to resolve "
+                             "x.example/web:1; it may still carry out the request\n");
 }
 
 static void no_block_and_submit_do_not_wait(void **state) {
         _cleanup_outcome_ Outcome a = run(takes_it, "start --no-block a"), b = run(takes_it, "submit -q a");
 
-        assert_int_equal(a.code, 0);
-        assert_string_equal(a.err, "Warning: a.service: kept, the file here differs; see --replace\n");
-        assert_int_equal(b.code, 0);
-        assert_string_equal(b.err, "");
+        assert_warns(a, 0, "Warning: a.service: kept, the file here differs; see --replace\n");
+        assert_warns(b, 0, "");
 }
 
 static void has_no_leader(FakeDaemon *d) {
@@ -384,8 +362,7 @@ static void has_no_leader(FakeDaemon *d) {
 static void a_change_without_a_leader_fails(void **state) {
         _cleanup_outcome_ Outcome o = run(has_no_leader, "stop a");
 
-        assert_int_equal(o.code, 1);
-        assert_string_equal(o.err, "argosyctl: stop: no leader can be reached for 10 s\n");
+        assert_warns(o, 1, "argosyctl: stop: no leader can be reached for 10 s\n");
 }
 
 static void wants_less(FakeDaemon *d) {
@@ -416,8 +393,7 @@ static void wants_less(FakeDaemon *d) {
 static void what_is_too_much_at_once_goes_in_parts(void **state) {
         _cleanup_outcome_ Outcome o = run(wants_less, "stop a b c");
 
-        assert_int_equal(o.code, 0);
-        assert_string_equal(o.err, "");
+        assert_warns(o, 0, "");
 }
 
 // A request of so many units, all of which are stopped.
@@ -450,8 +426,7 @@ static void takes_only_so_many(FakeDaemon *d) {
 static void no_request_names_more_units_than_a_leader_takes(void **state) {
         _cleanup_outcome_ Outcome o = run(takes_only_so_many, "stop --no-block -q a@{1..20001}");
 
-        assert_int_equal(o.code, 0);
-        assert_string_equal(o.err, "");
+        assert_warns(o, 0, "");
 }
 
 static void answers_at_the_last_moment(FakeDaemon *d) {
@@ -466,8 +441,7 @@ static void answers_at_the_last_moment(FakeDaemon *d) {
 static void the_daemons_reason_is_waited_for(void **state) {
         _cleanup_outcome_ Outcome o = run(answers_at_the_last_moment, "stop --timeout=100ms a");
 
-        assert_int_equal(o.code, 1);
-        assert_string_equal(o.err, "argosyctl: stop: no leader can be reached\n");
+        assert_warns(o, 1, "argosyctl: stop: no leader can be reached\n");
 }
 
 static void stops_locally(FakeDaemon *d) {
@@ -481,8 +455,7 @@ static void stops_locally(FakeDaemon *d) {
 static void stop_local_needs_no_leader(void **state) {
         _cleanup_outcome_ Outcome o = run(stops_locally, "stop --local a");
 
-        assert_int_equal(o.code, 1);
-        assert_string_equal(o.err, "argosyctl: stop a.service: is not ours\n");
+        assert_warns(o, 1, "argosyctl: stop a.service: is not ours\n");
 }
 
 RUN_TESTS(

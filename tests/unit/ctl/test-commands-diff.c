@@ -64,8 +64,7 @@ static void tells_of_files(FakeDaemon *d) {
 static void what_differs_in_files_that_come_with_a_unit_is_printed(void **state) {
         _cleanup_outcome_ Outcome o = run(tells_of_files, "diff a");
 
-        assert_int_equal(o.code, 0);
-        assert_non_null(strstr(o.out, "-# 0444 4 " B " conf/a\n"));
+        assert_prints_also(o, 0, "-# 0444 4 " B " conf/a\n");
         assert_non_null(strstr(o.out, "--- a.service, before job 5: bin\n+++ /dev/null\n-3 bytes, " A
                                       ", not kept any more\n+not there\n"));
         assert_non_null(strstr(o.out, "--- a.service, before job 5: conf/a\n+++ a.service, job 5: "
@@ -285,14 +284,13 @@ static void tells_of_a_template(FakeDaemon *d) {
 static void what_changed_alike_is_printed_once(void **state) {
         _cleanup_outcome_ Outcome o = run(tells_of_a_template, "diff @4");
 
-        assert_int_equal(o.code, 0);
-        assert_string_equal(o.out, "~ label disk of n2: hdd -> ssd\n"
-                                   "+ role web: weight 3\n"
-                                   "~ a.service: another file\n"
-                                   "~ w@1.service: another file\n"
-                                   "~ w@2.service: another file\n"
-                                   "--- a.service and 2 more, job 4\n+++ a.service and 2 more, now\n"
-                                   "@@ -1,2 +1,2 @@\n [Unit]\n-# 1\n+# 2\n");
+        assert_prints(o, 0, "~ label disk of n2: hdd -> ssd\n"
+                            "+ role web: weight 3\n"
+                            "~ a.service: another file\n"
+                            "~ w@1.service: another file\n"
+                            "~ w@2.service: another file\n"
+                            "--- a.service and 2 more, job 4\n+++ a.service and 2 more, now\n"
+                            "@@ -1,2 +1,2 @@\n [Unit]\n-# 1\n+# 2\n");
 }
 
 // Job 3 was held back, and has begun when job 4 was done; job 6, when job 7 was.
@@ -357,9 +355,8 @@ static void of_jobs_that_went_on_and_are_not_kept_it_is_said_that_they_are_missi
 static void a_job_that_was_held_back_counts_when_it_began(void **state) {
         _cleanup_outcome_ Outcome o = run(tells_of_late_jobs, "diff @4 @7");
 
-        assert_int_equal(o.code, 0);
-        assert_string_equal(o.out, "+ a.service: launched\n"
-                                   "--- /dev/null\n+++ a.service, job 7\n@@ -0,0 +1,2 @@\n+[Unit]\n+# 1\n");
+        assert_prints(o, 0, "+ a.service: launched\n"
+                            "--- /dev/null\n+++ a.service, job 7\n@@ -0,0 +1,2 @@\n+[Unit]\n+# 1\n");
 }
 
 RUN_TESTS(cmocka_unit_test(a_difference_is_printed), cmocka_unit_test(an_image_differs_in_a_line_of_its_own),

@@ -16,12 +16,11 @@ static void tells_history(FakeDaemon *d) {
 static void a_history_says_what_each_job_did(void **state) {
         _cleanup_outcome_ Outcome o = run(tells_history, "history a --fields=job,verb,change --no-legend");
 
-        assert_int_equal(o.code, 0);
-        assert_string_equal(o.out, "9 start removed\n"
-                                   "7 start launched -> loaded\n"
-                                   "5 start file 1111111 -> 2222222\n"
-                                   "4 start -\n"
-                                   "2 start new, launched\n");
+        assert_prints(o, 0, "9 start removed\n"
+                            "7 start launched -> loaded\n"
+                            "5 start file 1111111 -> 2222222\n"
+                            "4 start -\n"
+                            "2 start new, launched\n");
 }
 
 // Two names are as many as a line has room for.
@@ -137,10 +136,8 @@ static void a_file_is_shown_as_it_was(void **state) {
         assert_string_equal(others.out, "[Unit]\n# 2\n");
         assert_string_equal(newest.out, "[Unit]\n# now\n");
         assert_int_equal(own.code + others.code + newest.code, 0);
-        assert_int_equal(before.code, 1);
-        assert_non_null(strstr(before.err, "there was no such unit when job 1 was done"));
-        assert_int_equal(lost.code, 1);
-        assert_non_null(strstr(lost.err, "not kept any more"));
+        assert_warns_of(before, 1, "there was no such unit when job 1 was done");
+        assert_warns_of(lost, 1, "not kept any more");
 }
 
 // ---- list-unit-files --at
@@ -170,9 +167,8 @@ static void units_are_listed_as_they_were(void **state) {
                                                "list-unit-files --at=4 --no-legend --state=inactive,loaded"),
                                   labels = run_at("/nowhere", "list-unit-files --at=4 --label=disk=ssd");
 
-        assert_int_equal(o.code, 0);
-        assert_string_equal(o.out, "a.service 1111111 launched\n"
-                                   "b.service 2222222 loaded\n");
+        assert_prints(o, 0, "a.service 1111111 launched\n"
+                            "b.service 2222222 loaded\n");
         assert_string_equal(some.out, "b.service 2222222 loaded\n");
         assert_string_equal(loaded.out, "b.service 2222222 loaded\n");
         assert_int_equal(labels.code, 2);

@@ -96,8 +96,7 @@ static void a_reason_goes_with_all_that_is_a_job(void **state) {
         for (size_t i = 0; i < ELEMENTSOF(lines); i++) {
                 _cleanup_outcome_ Outcome o = run(says_why, lines[i]);
 
-                assert_int_equal(o.code, 1);
-                assert_non_null(strstr(o.err, "not today"));
+                assert_warns_of(o, 1, "not today");
         }
 }
 
@@ -127,8 +126,7 @@ static void wants_less(FakeDaemon *d) {
 static void what_has_a_key_is_not_asked_for_in_halves(void **state) {
         _cleanup_outcome_ Outcome o = run(wants_less, "stop --key=k1 a b");
 
-        assert_int_equal(o.code, 1);
-        assert_non_null(strstr(o.err, "nothing was changed; with --key"));
+        assert_warns_of(o, 1, "nothing was changed; with --key");
 }
 
 // Of a node the reason was always shown.
@@ -220,13 +218,12 @@ static void jobs_are_asked_for_until_there_are_enough(void **state) {
                 run(lists_in_two_answers,
                     "list-jobs --limit=3 --unit=w* --author=root --fields=job,author,targets,reason");
 
-        assert_int_equal(o.code, 0);
-        assert_string_equal(o.out, "JOB AUTHOR  TARGETS        REASON\n"
-                                   "9   root@n1 a b and 3 more cold ?[31m\n"
-                                   "8   root@n1 a b and 3 more cold ?[31m\n"
-                                   "3   root@n1 a b and 3 more cold ?[31m\n"
-                                   "\n"
-                                   "3 jobs listed; --limit=N lists more.\n");
+        assert_prints(o, 0, "JOB AUTHOR  TARGETS        REASON\n"
+                            "9   root@n1 a b and 3 more cold ?[31m\n"
+                            "8   root@n1 a b and 3 more cold ?[31m\n"
+                            "3   root@n1 a b and 3 more cold ?[31m\n"
+                            "\n"
+                            "3 jobs listed; --limit=N lists more.\n");
 }
 
 static void lists_one(FakeDaemon *d) {
@@ -242,8 +239,7 @@ static void lists_one(FakeDaemon *d) {
 static void programs_get_all_fields_of_a_job(void **state) {
         _cleanup_outcome_ Outcome o = run(lists_one, "list-jobs --json=short");
 
-        assert_int_equal(o.code, 0);
-        assert_non_null(strstr(o.out, "\"state\":\"failed\""));
+        assert_prints_also(o, 0, "\"state\":\"failed\"");
         assert_non_null(strstr(o.out, "\"failed\":1"));
         assert_non_null(strstr(o.out, "\"ended\":0"));
 }
@@ -290,8 +286,7 @@ static void shows(FakeDaemon *d) {
 static void a_job_is_shown_with_its_units(void **state) {
         _cleanup_outcome_ Outcome o = run(shows, "show-job 9");
 
-        assert_int_equal(o.code, 0);
-        assert_non_null(strstr(o.out, "Job 9: stop a b and 3 more\n"));
+        assert_prints_also(o, 0, "Job 9: stop a b and 3 more\n");
         assert_non_null(strstr(
                 o.out,
                 "  Author: root@n1\n  Reason: cold ?[31m\nRevision: 42, before it 40\n Changed: 2 units\n"));
@@ -351,8 +346,7 @@ static void asks_for_a_node(FakeDaemon *d) {
 static void jobs_are_chosen_by_node(void **state) {
         _cleanup_outcome_ Outcome a = run(asks_for_a_node, "jobs --node=n1 --fields=job");
 
-        assert_int_equal(a.code, 0);
-        assert_string_equal(a.out, "JOB\n9\n\n1 job listed.\n");
+        assert_prints(a, 0, "JOB\n9\n\n1 job listed.\n");
 }
 
 // ---- waiting
@@ -386,8 +380,7 @@ static void ends_after_a_loss(FakeDaemon *d) {
 static void a_job_is_waited_for_wherever_it_goes_on(void **state) {
         _cleanup_outcome_ Outcome o = run(ends_after_a_loss, "job wait -q -v 9");
 
-        assert_int_equal(o.code, 0);
-        assert_string_equal(o.out, "job 9: done\n");
+        assert_prints(o, 0, "job 9: done\n");
 }
 
 static void ends_badly(FakeDaemon *d) {
@@ -410,9 +403,8 @@ static void ends_badly(FakeDaemon *d) {
 static void what_failed_is_named(void **state) {
         _cleanup_outcome_ Outcome o = run(ends_badly, "job wait 9");
 
-        assert_int_equal(o.code, 1);
-        assert_string_equal(o.err, "argosyctl: stop a.service on n2: failed, exit-code\n"
-                                   "argosyctl: job 9: failed (1 failed)\n");
+        assert_warns(o, 1, "argosyctl: stop a.service on n2: failed, exit-code\n"
+                           "argosyctl: job 9: failed (1 failed)\n");
 }
 
 static void there_is_none(FakeDaemon *d) {
@@ -428,8 +420,7 @@ static void what_is_not_there_is_not_waited_for(void **state) {
         _cleanup_outcome_ Outcome o = run(there_is_none, "job wait 9 10"),
                                   p = run_at("/nowhere", "job wait web");
 
-        assert_int_equal(o.code, 1);
-        assert_string_equal(o.err, "argosyctl: there is no job 9: the newest is 8\n");
+        assert_warns(o, 1, "argosyctl: there is no job 9: the newest is 8\n");
         assert_int_equal(p.code, 2);
 }
 
@@ -490,9 +481,7 @@ static void asks_again(FakeDaemon *d) {
 static void what_did_not_end_well_is_asked_for_again(void **state) {
         _cleanup_outcome_ Outcome o = run(asks_again, "job retry --no-block 9");
 
-        assert_int_equal(o.code, 0);
-        assert_string_equal(o.out, "17\n");
-        assert_string_equal(o.err, "");
+        assert_ended(o, 0, "17\n", "");
 }
 
 // It has changed so many units, names the end of the first, and counts the others.

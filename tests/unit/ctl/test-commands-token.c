@@ -127,8 +127,7 @@ static void refuses(FakeDaemon *d) {
 static void what_the_cluster_does_not_take_is_not_printed(void **state) {
         _cleanup_outcome_ Outcome o = run(refuses, "token create --right view --name ci");
 
-        assert_int_equal(o.code, 1);
-        assert_string_equal(o.out, "");
+        assert_prints(o, 1, "");
         assert_non_null(strstr(o.err, "there is a token called 'ci' already"));
 }
 

@@ -22,8 +22,7 @@ static void forgets(FakeDaemon *d) {
 static void old_files_are_erased_by_their_hashes(void **state) {
         _cleanup_outcome_ Outcome o = run(forgets, "history forget a");
 
-        assert_int_equal(o.code, 0);
-        assert_non_null(strstr(o.err, "1 of 2 are not erased"));
+        assert_warns_of(o, 0, "1 of 2 are not erased");
 }
 
 // ---- undo
@@ -87,8 +86,7 @@ static void undoes(FakeDaemon *d) {
 static void each_unit_is_waited_for_as_what_it_comes_to(void **state) {
         _cleanup_outcome_ Outcome o = run(undoes, "undo 7 --force -v");
 
-        assert_int_equal(o.code, 1);
-        assert_string_equal(o.out, "b.service: put back, on n2\n");
+        assert_prints(o, 1, "b.service: put back, on n2\n");
         assert_non_null(strstr(o.err, "Job 12.\n"));
         assert_non_null(strstr(o.err, "c.service: it is as it was before already"));
         assert_non_null(strstr(o.err, "undo a.service on n2: "));
@@ -114,9 +112,7 @@ static void undoes_in_parts(FakeDaemon *d) {
 static void what_is_undone_in_parts_is_said_once(void **state) {
         _cleanup_outcome_ Outcome o = run(undoes_in_parts, "undo 7 -v");
 
-        assert_int_equal(o.code, 1);
-        assert_string_equal(o.out, "b.service: put back\n");
-        assert_string_equal(o.err, "argosyctl: undo a.service: it was changed since\n");
+        assert_ended(o, 1, "b.service: put back\n", "argosyctl: undo a.service: it was changed since\n");
 }
 
 static void plans(FakeDaemon *d) {
@@ -137,9 +133,7 @@ static void a_plan_is_printed(void **state) {
         _cleanup_outcome_ Outcome o = run(plans, "undo 7 --plan --only-untouched"),
                                   both = run_at("/nowhere", "undo 7 --force --only-untouched");
 
-        assert_int_equal(o.code, 0);
-        assert_string_equal(o.out,
-                            "a.service: is to be launched again\nn1: is cordoned (?[2Jdisks?) again\n");
+        assert_prints(o, 0, "a.service: is to be launched again\nn1: is cordoned (?[2Jdisks?) again\n");
         assert_int_equal(both.code, 2);
 }
 
@@ -154,8 +148,7 @@ static void refuses(FakeDaemon *d) {
 static void what_is_refused_is_said(void **state) {
         _cleanup_outcome_ Outcome o = run(refuses, "undo 7");
 
-        assert_int_equal(o.code, 1);
-        assert_string_equal(o.err, "argosyctl: a.service was changed since by job 9\n");
+        assert_warns(o, 1, "argosyctl: a.service was changed since by job 9\n");
 }
 
 RUN_TESTS(cmocka_unit_test(old_files_are_erased_by_their_hashes),

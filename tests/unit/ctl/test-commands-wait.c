@@ -60,9 +60,7 @@ static void drains_with_breaks(FakeDaemon *d) {
 static void a_drain_is_waited_for_over_daemon_and_leader(void **state) {
         _cleanup_outcome_ Outcome o = run(drains_with_breaks, "drain n1 n2");
 
-        assert_int_equal(o.code, 0);
-        assert_string_equal(o.out, "");
-        assert_string_equal(o.err, "");
+        assert_ended(o, 0, "", "");
 }
 
 static void is_stuck(FakeDaemon *d) {
@@ -85,12 +83,11 @@ static void is_stuck(FakeDaemon *d) {
 static void what_no_node_takes_is_named(void **state) {
         _cleanup_outcome_ Outcome o = run(is_stuck, "maintenance n1");
 
-        assert_int_equal(o.code, 1);
-        assert_string_equal(o.err, "a.service:\n"
-                                   "  n2: it is cordoned\n"
-                                   "and 2 more units\n"
-                                   "argosyctl: n1: no node takes what is left; the drain goes on (see "
-                                   "argosyctl list-nodes)\n");
+        assert_warns(o, 1, "a.service:\n"
+                           "  n2: it is cordoned\n"
+                           "and 2 more units\n"
+                           "argosyctl: n1: no node takes what is left; the drain goes on (see "
+                           "argosyctl list-nodes)\n");
 }
 
 static void is_not_heard_again(FakeDaemon *d) {
@@ -103,9 +100,8 @@ static void is_not_heard_again(FakeDaemon *d) {
 static void a_drain_that_takes_too_long_goes_on(void **state) {
         _cleanup_outcome_ Outcome o = run(is_not_heard_again, "drain --timeout=500ms n1");
 
-        assert_int_equal(o.code, 1);
-        assert_string_equal(
-                o.err, "argosyctl: n1: timed out waiting; the drain goes on (see argosyctl list-nodes)\n");
+        assert_warns(o, 1,
+                     "argosyctl: n1: timed out waiting; the drain goes on (see argosyctl list-nodes)\n");
 }
 
 static void goes_away_during_the_drain(FakeDaemon *d) {
@@ -122,8 +118,7 @@ static void goes_away_during_the_drain(FakeDaemon *d) {
 static void of_a_drain_behind_a_lost_connection_nothing_is_claimed(void **state) {
         _cleanup_outcome_ Outcome o = run(goes_away_during_the_drain, "drain --timeout=500ms n1");
 
-        assert_int_equal(o.code, 1);
-        assert_non_null(strstr(o.err, "; the drain may go on, or have ended (see argosyctl list-nodes)\n"));
+        assert_warns_of(o, 1, "; the drain may go on, or have ended (see argosyctl list-nodes)\n");
 }
 
 static void interrupts_the_drain(FakeDaemon *d) {
@@ -139,9 +134,8 @@ static void interrupts_the_drain(FakeDaemon *d) {
 static void ctrl_c_lets_the_drain_be(void **state) {
         _cleanup_outcome_ Outcome o = run(interrupts_the_drain, "drain n1 n2");
 
-        assert_int_equal(o.code, 130);
-        assert_string_equal(o.err, "argosyctl: detached; the drain of n1 and n2 may go on, or have ended "
-                                   "(see argosyctl list-nodes)\n");
+        assert_warns(o, 130, "argosyctl: detached; the drain of n1 and n2 may go on, or have ended "
+                             "(see argosyctl list-nodes)\n");
 }
 
 // What cannot leave one node, or a node that was opened again, keeps nobody from waiting for the others.
@@ -163,11 +157,10 @@ static void ends_in_three_ways(FakeDaemon *d) {
 static void each_node_is_waited_for_whatever_became_of_the_others(void **state) {
         _cleanup_outcome_ Outcome o = run(ends_in_three_ways, "drain n1 n2 n3");
 
-        assert_int_equal(o.code, 1);
-        assert_string_equal(
-                o.err, "and 1 more units\n"
-                       "argosyctl: n1: 1 unit cannot leave; the drain goes on (see argosyctl list-nodes)\n"
-                       "argosyctl: n2 is not being drained any more\n");
+        assert_warns(o, 1,
+                     "and 1 more units\n"
+                     "argosyctl: n1: 1 unit cannot leave; the drain goes on (see argosyctl list-nodes)\n"
+                     "argosyctl: n2 is not being drained any more\n");
 }
 
 // ---- rolling
@@ -203,9 +196,7 @@ static void rolls_with_breaks(FakeDaemon *d) {
 static void a_rolling_restart_is_waited_for_over_daemon_and_leader(void **state) {
         _cleanup_outcome_ Outcome o = run(rolls_with_breaks, "restart --rolling --verbose a");
 
-        assert_int_equal(o.code, 0);
-        assert_string_equal(o.out, "a.service: restarted\n");
-        assert_string_equal(o.err, "");
+        assert_ended(o, 0, "a.service: restarted\n", "");
 }
 
 static void goes_back(FakeDaemon *d) {
@@ -224,9 +215,8 @@ static void goes_back(FakeDaemon *d) {
 static void why_an_update_goes_back_is_said_once(void **state) {
         _cleanup_outcome_ Outcome o = run(goes_back, "update a");
 
-        assert_int_equal(o.code, 1);
-        assert_string_equal(o.err, "Warning: a.service goes back to the file of before: it failed on n2\n"
-                                   "argosyctl: update a.service: all have the file of before again\n");
+        assert_warns(o, 1, "Warning: a.service goes back to the file of before: it failed on n2\n"
+                           "argosyctl: update a.service: all have the file of before again\n");
 }
 
 static void interrupts_the_update(FakeDaemon *d) {
@@ -260,10 +250,9 @@ static void ctrl_c_names_the_job_of_the_update(void **state) {
 static void ctrl_c_lets_the_update_be(void **state) {
         _cleanup_outcome_ Outcome o = run(interrupts_the_update, "update a");
 
-        assert_int_equal(o.code, 130);
-        assert_string_equal(
-                o.err, "argosyctl: detached; update of a.service may go on, or have ended (see argosyctl "
-                       "list-unit-files; update --abort ends it)\n");
+        assert_warns(o, 130,
+                     "argosyctl: detached; update of a.service may go on, or have ended (see argosyctl "
+                     "list-unit-files; update --abort ends it)\n");
 }
 
 static void is_not_done_with_the_update(FakeDaemon *d) {
@@ -276,9 +265,8 @@ static void is_not_done_with_the_update(FakeDaemon *d) {
 static void an_update_that_takes_too_long_goes_on(void **state) {
         _cleanup_outcome_ Outcome o = run(is_not_done_with_the_update, "update --timeout=500ms a");
 
-        assert_int_equal(o.code, 1);
-        assert_string_equal(o.err, "argosyctl: a.service: timed out waiting; it goes on (see argosyctl "
-                                   "list-unit-files)\n");
+        assert_warns(o, 1, "argosyctl: a.service: timed out waiting; it goes on (see argosyctl "
+                           "list-unit-files)\n");
 }
 
 static void goes_away_during_the_update(FakeDaemon *d) {
@@ -292,8 +280,7 @@ static void goes_away_during_the_update(FakeDaemon *d) {
 static void of_an_update_behind_a_lost_connection_nothing_is_claimed(void **state) {
         _cleanup_outcome_ Outcome o = run(goes_away_during_the_update, "update --timeout=500ms a");
 
-        assert_int_equal(o.code, 1);
-        assert_non_null(strstr(o.err, "; it may go on, or have ended (see argosyctl list-unit-files)\n"));
+        assert_warns_of(o, 1, "; it may go on, or have ended (see argosyctl list-unit-files)\n");
 }
 
 // ---- rebalance
@@ -376,16 +363,13 @@ static void begins_the_rebalance(FakeDaemon *d) {
 static void a_rebalance_is_not_waited_for_if_nobody_wants_that(void **state) {
         _cleanup_outcome_ Outcome o = run(begins_the_rebalance, "rebalance --no-block");
 
-        assert_int_equal(o.code, 0);
-        assert_string_equal(o.out, "");
-        assert_string_equal(o.err, "");
+        assert_ended(o, 0, "", "");
 }
 
 static void a_rebalance_that_takes_too_long_goes_on(void **state) {
         _cleanup_outcome_ Outcome o = run(begins_the_rebalance, "rebalance --timeout=500ms");
 
-        assert_int_equal(o.code, 1);
-        assert_string_equal(o.err, "argosyctl: timed out waiting; what was begun goes on\n");
+        assert_warns(o, 1, "argosyctl: timed out waiting; what was begun goes on\n");
 }
 
 static void goes_away_during_the_rebalance(FakeDaemon *d) {
@@ -398,8 +382,7 @@ static void goes_away_during_the_rebalance(FakeDaemon *d) {
 static void of_a_rebalance_behind_a_lost_connection_nothing_is_claimed(void **state) {
         _cleanup_outcome_ Outcome o = run(goes_away_during_the_rebalance, "rebalance --timeout=500ms");
 
-        assert_int_equal(o.code, 1);
-        assert_non_null(strstr(o.err, "; what was begun may go on, or have ended\n"));
+        assert_warns_of(o, 1, "; what was begun may go on, or have ended\n");
 }
 
 static void interrupts_the_rebalance(FakeDaemon *d) {
@@ -411,9 +394,8 @@ static void interrupts_the_rebalance(FakeDaemon *d) {
 static void ctrl_c_lets_the_rebalance_be(void **state) {
         _cleanup_outcome_ Outcome o = run(interrupts_the_rebalance, "rebalance");
 
-        assert_int_equal(o.code, 130);
-        assert_string_equal(o.err, "argosyctl: detached; the rebalance may go on, or have ended "
-                                   "(argosyctl rebalance --abort ends it)\n");
+        assert_warns(o, 130, "argosyctl: detached; the rebalance may go on, or have ended "
+                             "(argosyctl rebalance --abort ends it)\n");
 }
 
 static void refuses_the_rebalance(FakeDaemon *d) {
@@ -425,8 +407,7 @@ static void refuses_the_rebalance(FakeDaemon *d) {
 static void a_rebalance_that_is_refused_is_not_asked_for_again(void **state) {
         _cleanup_outcome_ Outcome o = run(refuses_the_rebalance, "rebalance");
 
-        assert_int_equal(o.code, 1);
-        assert_string_equal(o.err, "argosyctl: another rebalance is under way\n");
+        assert_warns(o, 1, "argosyctl: another rebalance is under way\n");
 }
 
 // ---- wait
@@ -453,10 +434,7 @@ static void gets_there_with_breaks(FakeDaemon *d) {
 static void a_state_is_waited_for_over_daemon_and_leader(void **state) {
         _cleanup_outcome_ Outcome o = run(gets_there_with_breaks, "wait a b c.timer a --for=active -v");
 
-        assert_int_equal(o.code, 0);
-        assert_string_equal(o.out,
-                            "a.service: active on n1\nc.timer: active on n3\nb.service: active on n2\n");
-        assert_string_equal(o.err, "");
+        assert_ended(o, 0, "a.service: active on n1\nc.timer: active on n3\nb.service: active on n2\n", "");
 }
 
 static void knows_one_of_two(FakeDaemon *d) {
@@ -470,9 +448,7 @@ static void knows_one_of_two(FakeDaemon *d) {
 static void a_unit_that_there_is_not_has_a_status_of_its_own(void **state) {
         _cleanup_outcome_ Outcome o = run(knows_one_of_two, "wait a b --for=failed");
 
-        assert_int_equal(o.code, 4);
-        assert_string_equal(o.out, "");
-        assert_string_equal(o.err, "argosyctl: b.service: there is no such unit\n");
+        assert_ended(o, 4, "", "argosyctl: b.service: there is no such unit\n");
 }
 
 static void is_not_heard(FakeDaemon *d) {
@@ -487,8 +463,7 @@ static void is_not_heard(FakeDaemon *d) {
 static void what_may_still_run_has_one_too(void **state) {
         _cleanup_outcome_ Outcome o = run(is_not_heard, "wait a --for=gone");
 
-        assert_int_equal(o.code, 5);
-        assert_string_equal(o.err, "argosyctl: a.service: may still run on n4\n");
+        assert_warns(o, 5, "argosyctl: a.service: may still run on n4\n");
 }
 
 static void gets_nowhere(FakeDaemon *d) {
@@ -500,8 +475,7 @@ static void gets_nowhere(FakeDaemon *d) {
 static void what_is_not_so_in_time_is_named(void **state) {
         _cleanup_outcome_ Outcome o = run(gets_nowhere, "wait a b --for=inactive --timeout=500ms");
 
-        assert_int_equal(o.code, 1);
-        assert_string_equal(o.err, "argosyctl: timed out waiting; b.service was not seen to be inactive\n");
+        assert_warns(o, 1, "argosyctl: timed out waiting; b.service was not seen to be inactive\n");
 }
 
 static void nobody_asks(FakeDaemon *d) {}
@@ -509,8 +483,7 @@ static void nobody_asks(FakeDaemon *d) {}
 static void what_for_has_to_be_said(void **state) {
         _cleanup_outcome_ Outcome o = run(nobody_asks, "wait a");
 
-        assert_int_equal(o.code, 2);
-        assert_non_null(strstr(o.err, "--for="));
+        assert_warns_of(o, 2, "--for=");
 }
 
 RUN_TESTS(

@@ -122,6 +122,14 @@ static inline bool all_online(void) {
         return true;
 }
 
+static inline Other *add_online(unsigned i) {
+        Other *o = add_other(i);
+
+        attach(o);
+        loop_until(all_online());
+        return o;
+}
+
 static inline void welcome_all(Argosy__UnitOrder **orders, size_t n, Argosy__Spec **specs, size_t n_specs) {
         Argosy__NodeRecord records[MANY + 1], *pointers[MANY + 1];
 

@@ -111,10 +111,8 @@ static void order_one(Argosy__UnitOrder *order) {
 // One manager with units that were started and stopped, and that its systemd has dropped.
 static Other *with_units_that_are_down(const char *const *names, size_t n) {
         static Everywhere e;
-        Other *o = add_other(0);
+        Other *o = add_online(0);
 
-        attach(o);
-        loop_until(all_online());
         meet();
         for (size_t i = 0; i < n; i++) {
                 order_everywhere(names[i], 5, web);
@@ -293,10 +291,8 @@ static void a_question_about_names_is_answered_as_its_order_would_be(void **stat
 
 static void a_manager_that_cannot_be_used_does_not_say_whose_a_name_is(void **state) {
         static const char *const asked[] = {"web.service"};
-        Other *o = add_other(0);
+        Other *o = add_online(0);
 
-        attach(o);
-        loop_until(all_online());
         meet();
         o->down = true;
         fake_systemd_cut(o->systemd);
@@ -319,10 +315,8 @@ static char *mark_of_stuck(const Other *o) {
 // asked.
 static void a_manager_that_begins_anew_does_not_wait_for_its_last_helper(void **state) {
         static const char *const asked[] = {"mine.service"};
-        Other *o = add_other(0);
+        Other *o = add_online(0);
 
-        attach(o);
-        loop_until(all_online());
         meet();
         AgentNode *node = agent_node_by_name(w.agent, o->name);
         for (unsigned i = 0; i < 2; i++) {
@@ -346,10 +340,8 @@ static void a_manager_that_begins_anew_does_not_wait_for_its_last_helper(void **
 // is gone when another content is to be written in its place.
 static void what_was_written_for_an_order_that_was_overtaken_is_ours(void **state) {
         static const char other_web[] = "[Service]\nExecStart=/bin/sleep 9\n";
-        Other *o = add_other(0);
+        Other *o = add_online(0);
 
-        attach(o);
-        loop_until(all_online());
         meet();
         order_everywhere("web.service", 5, web);
         loop_until(answered("web.service", 5));

@@ -75,10 +75,8 @@ static void eighty_managers_run_their_units_in_one_agent(void **state) {
 // Programs take a counter that falls for one that began anew, and what is left of it for an increase.
 static void what_was_counted_of_a_manager_that_goes_is_not_taken_back(void **state) {
         SystemdStats before, after;
-        Other *o = add_other(0);
+        Other *o = add_online(0);
 
-        attach(o);
-        loop_until(all_online());
         agent_systemd_stats(w.agent, &before);
         assert_int_equal(before.connects, 2);
         detach(o, false);
@@ -110,10 +108,8 @@ static void attaching_and_detaching_leaves_nothing_behind(void **state) {
 
 // argosy.conf may name it again before it has gone.
 static void a_manager_that_has_gone_can_be_attached_again_at_once(void **state) {
-        Other *o = add_other(0);
+        Other *o = add_online(0);
 
-        attach(o);
-        loop_until(all_online());
         meet();
         order_everywhere("u%i.service", 5, web);
         loop_until(answered("u0.service", 5) && runs_on(o, "u0.service"));
@@ -285,10 +281,8 @@ static void a_manager_that_comes_back_gets_its_units(void **state) {
 enum { NOISY_TURNS = 1000 };
 
 static void a_manager_that_talks_without_end_delays_nobody(void **state) {
-        Other *loud = add_other(0);
+        Other *loud = add_online(0);
 
-        attach(loud);
-        loop_until(all_online());
         meet();
         for (int i = 0; i < NOISY_TURNS * SYSTEMD_READ_BUDGET; i++)
                 fake_systemd_set(loud->systemd, "noise.service", i % 2 ? "active" : "inactive",

@@ -179,6 +179,23 @@ static inline void settle_down(void) {
         } while (before.signals != after.signals || before.calls != after.calls);
 }
 
+static inline void open_and_watch(const char *unit) {
+        open_synced();
+        watch_unit(manager, unit);
+}
+
+// All that was asked of it has been said.
+static inline void open_and_settle(const char *unit) {
+        open_and_watch(unit);
+        settle_down();
+}
+
+// And what comes next is recorded alone.
+static inline void open_and_rest(const char *unit) {
+        open_and_settle(unit);
+        forget_recorded();
+}
+
 static inline Argosy__ActiveState active(const char *name) {
         return watched_unit(manager, name)->active;
 }

@@ -16,9 +16,7 @@ static void run_job(SystemdJobKind kind, const char *name) {
 
 static void a_start_ends_when_the_unit_is_up(void **state) {
         fake_systemd_add(fake, "a.service", FAKE_RUNS);
-        open_synced();
-        watch_unit(manager, "a.service");
-        settle_down();
+        open_and_settle("a.service");
         expect("a.service: unknown inactive dead (not loaded)\n");
         run_job(SYSTEMD_START, "a.service");
         expect("a.service: loaded active running\n"
@@ -31,10 +29,7 @@ static void a_start_ends_when_the_unit_is_up(void **state) {
 
 static void a_failed_start_tells_the_state_first(void **state) {
         fake_systemd_add(fake, "a.service", FAKE_FAILS);
-        open_synced();
-        watch_unit(manager, "a.service");
-        settle_down();
-        forget_recorded();
+        open_and_rest("a.service");
         run_job(SYSTEMD_START, "a.service");
         expect("a.service: loaded failed failed exit-code\n"
                "start a.service: failed\n");
@@ -49,10 +44,7 @@ static void after_a_reset_the_unit_is_not_failed(void **state) {
         fake_systemd_add(fake, "a.service", FAKE_RUNS);
         fake_systemd_pin(fake, "a.service", true);
         fake_systemd_set(fake, "a.service", "failed", "failed", "exit-code");
-        open_synced();
-        watch_unit(manager, "a.service");
-        settle_down();
-        forget_recorded();
+        open_and_rest("a.service");
         fake_systemd_busy(fake, true);
         run_job(SYSTEMD_RESET_FAILED, "a.service");
         expect("a.service: loaded inactive dead\n"
@@ -74,8 +66,7 @@ static void after_a_reset_the_unit_is_not_failed(void **state) {
 
 static void a_oneshot_has_run_when_its_start_ends(void **state) {
         fake_systemd_add(fake, "a.service", FAKE_ENDS);
-        open_synced();
-        watch_unit(manager, "a.service");
+        open_and_watch("a.service");
         run_job(SYSTEMD_START, "a.service");
         assert_int_equal(active("a.service"), ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE);
         assert_true(watched_unit(manager, "a.service")->invocation_id[0] > 0);
@@ -84,9 +75,7 @@ static void a_oneshot_has_run_when_its_start_ends(void **state) {
 // JobRemoved may overtake the unit's change: nobody hears "done" before the change.
 static void the_end_of_a_job_waits_for_the_change_of_its_unit(void **state) {
         fake_systemd_add(fake, "a.service", FAKE_RUNS);
-        open_synced();
-        watch_unit(manager, "a.service");
-        settle_down();
+        open_and_settle("a.service");
         fake_systemd_job_first(fake, true);
         forget_recorded();
         run_job(SYSTEMD_START, "a.service");
@@ -103,8 +92,7 @@ static void the_end_of_a_job_waits_for_the_change_of_its_unit(void **state) {
 
 static void a_job_may_end_before_its_reply(void **state) {
         fake_systemd_add(fake, "a.service", FAKE_RUNS);
-        open_synced();
-        watch_unit(manager, "a.service");
+        open_and_watch("a.service");
         fake_systemd_end_before_reply(fake, true);
         run_job(SYSTEMD_START, "a.service");
         run_job(SYSTEMD_STOP, "a.service");
@@ -114,8 +102,7 @@ static void a_job_may_end_before_its_reply(void **state) {
 // The unit's change was lost: it is asked for before the end is told.
 static void a_job_whose_change_was_lost_asks(void **state) {
         fake_systemd_add(fake, "a.service", FAKE_HANGS);
-        open_synced();
-        watch_unit(manager, "a.service");
+        open_and_watch("a.service");
         job(SYSTEMD_START, "a.service");
         loop_until(active("a.service") == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVATING);
         fake_systemd_job_first(fake, true);
@@ -135,10 +122,7 @@ static void a_job_whose_change_was_lost_asks(void **state) {
 // Not even its coming into memory was told.
 static void a_job_whose_unit_never_showed_asks(void **state) {
         fake_systemd_add(fake, "a.service", FAKE_RUNS);
-        open_synced();
-        watch_unit(manager, "a.service");
-        settle_down();
-        forget_recorded();
+        open_and_rest("a.service");
         fake_systemd_only_jobs(fake, true);
         run_job(SYSTEMD_START, "a.service");
         expect("a.service: loaded active running\n"
@@ -163,8 +147,7 @@ static void what_was_unloaded_unheard_is_known_to_be_gone_when_its_job_ends(void
         fake_systemd_add(fake, "failed.service", FAKE_RUNS);
         fake_systemd_set(fake, "up.service", "active", "running", "success");
         fake_systemd_set(fake, "failed.service", "failed", "failed", "exit-code");
-        open_synced();
-        watch_unit(manager, "up.service");
+        open_and_watch("up.service");
         watch_unit(manager, "failed.service");
         settle_down();
         forget_recorded();
@@ -194,10 +177,7 @@ static void refusals_carry_systemds_words(void **state) {
 
 static void a_job_that_another_replaces_is_canceled(void **state) {
         fake_systemd_add(fake, "a.service", FAKE_HANGS);
-        open_synced();
-        watch_unit(manager, "a.service");
-        settle_down();
-        forget_recorded();
+        open_and_rest("a.service");
         job(SYSTEMD_START, "a.service");
         loop_until(active("a.service") == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVATING);
         job(SYSTEMD_STOP, "a.service");
@@ -344,8 +324,7 @@ static void a_stop_cancels_a_start_that_is_still_queued(void **state) {
 static void jobs_survive_a_lost_connection(void **state) {
         fake_systemd_add(fake, "long.service", FAKE_HANGS);
         fake_systemd_add(fake, "gone.service", FAKE_HANGS);
-        open_synced();
-        watch_unit(manager, "long.service");
+        open_and_watch("long.service");
         watch_unit(manager, "gone.service");
         job(SYSTEMD_START, "long.service");
         job(SYSTEMD_START, "gone.service");

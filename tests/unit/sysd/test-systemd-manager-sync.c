@@ -13,8 +13,7 @@ static void changes_missed_while_disconnected_are_found(void **state) {
         fake_systemd_add(fake, "up.service", FAKE_RUNS);
         fake_systemd_add(fake, "down.service", FAKE_RUNS);
         fake_systemd_set(fake, "down.service", "active", "running", NULL);
-        open_synced();
-        watch_unit(manager, "up.service");
+        open_and_watch("up.service");
         watch_unit(manager, "down.service");
         settle_down();
         forget_recorded();
@@ -32,9 +31,7 @@ static void changes_missed_while_disconnected_are_found(void **state) {
 static void a_restart_missed_while_disconnected_is_seen_by_its_run(void **state) {
         fake_systemd_add(fake, "a.service", FAKE_RUNS);
         fake_systemd_set(fake, "a.service", "active", "running", NULL);
-        open_synced();
-        watch_unit(manager, "a.service");
-        settle_down();
+        open_and_settle("a.service");
         uint8_t before = watched_unit(manager, "a.service")->invocation_id[0];
         forget_recorded();
         fake_systemd_cut(fake);
@@ -54,8 +51,7 @@ static void a_failure_that_was_reset_while_disconnected_is_known_when_it_is_sync
         fake_systemd_add(fake, "badly.service", FAKE_RUNS);
         fake_systemd_pin(fake, "well.service", true);
         fake_systemd_pin(fake, "badly.service", true);
-        open_synced();
-        watch_unit(manager, "well.service");
+        open_and_watch("well.service");
         watch_unit(manager, "badly.service");
         settle_down();
         fake_systemd_set(fake, "well.service", "activating", "start", NULL);
@@ -74,10 +70,7 @@ static void a_failure_that_was_reset_while_disconnected_is_known_when_it_is_sync
 static void a_reload_unloads_nothing(void **state) {
         fake_systemd_add(fake, "a.service", FAKE_RUNS);
         fake_systemd_set(fake, "a.service", "active", "running", NULL);
-        open_synced();
-        watch_unit(manager, "a.service");
-        settle_down();
-        forget_recorded();
+        open_and_rest("a.service");
         fake_systemd_reload_begin(fake);
         settle_down();
         expect("");
@@ -93,10 +86,7 @@ static void a_reload_unloads_nothing(void **state) {
 static void a_unit_that_a_reload_dropped_is_unloaded(void **state) {
         fake_systemd_add(fake, "a.service", FAKE_RUNS);
         fake_systemd_pin(fake, "a.service", true);
-        open_synced();
-        watch_unit(manager, "a.service");
-        settle_down();
-        forget_recorded();
+        open_and_rest("a.service");
         fake_systemd_reload_begin(fake);
         fake_systemd_pin(fake, "a.service", false);
         fake_systemd_reload_end(fake);
@@ -170,9 +160,7 @@ static void comings_and_goings_cause_no_calls(void **state) {
         SystemdStats before, after;
 
         fake_systemd_add(fake, "a.service", FAKE_RUNS);
-        open_synced();
-        watch_unit(manager, "a.service");
-        settle_down();
+        open_and_settle("a.service");
         systemd_manager_stats(manager, &before);
         for (int i = 0; i < 10; i++) {
                 fake_systemd_pin(fake, "a.service", true);

@@ -52,8 +52,7 @@ static void a_pin_is_a_job_and_the_listing_tells_of_it(void **state) {
         fake_systemd_add(fake, "argosy-pin@job.service.target", FAKE_RUNS);
         fake_systemd_add(fake, "argosy-pin@.target", FAKE_RUNS); // pins nothing
         fake_systemd_set(fake, "argosy-pin@.target", "active", "active", NULL);
-        open_synced();
-        watch_unit(manager, "job.service");
+        open_and_watch("job.service");
         assert_int_equal(systemd_manager_pin(manager, 0, "job.service", true, on_pin, &result), 0);
         assert_false(is_pinned("job.service"));
         fake_systemd_set(fake, "job.service", "activating", "start", NULL); // stays in memory
@@ -88,8 +87,7 @@ static void a_watched_name_is_asked_for_without_loading_it(void **state) {
         fake_systemd_add(fake, "up.service", FAKE_RUNS);
         fake_systemd_set(fake, "up.service", "active", "running", NULL);
         fake_systemd_add(fake, "off.service", FAKE_RUNS);
-        open_synced();
-        watch_unit(manager, "up.service");
+        open_and_watch("up.service");
         watch_unit(manager, "off.service");
         loop_until(active("up.service") && active("off.service"));
         settle_down();
@@ -106,10 +104,7 @@ static void loading_tells_what_is_wrong(void **state) {
 
         fake_systemd_add(fake, "good.service", FAKE_RUNS);
         fake_systemd_add(fake, "bad.service", FAKE_BAD_SETTING);
-        open_synced();
-        watch_unit(manager, "bad.service");
-        settle_down();
-        forget_recorded();
+        open_and_rest("bad.service");
         assert_int_equal(systemd_manager_load(manager, names, 3, on_loaded, NULL), 0);
         loop_until(n_loaded == 3);
         settle_down();
@@ -200,10 +195,7 @@ static void loads_come_in_chunks_and_survive_a_lost_connection(void **state) {
 static void collection_by_others_is_told(void **state) {
         fake_systemd_add(fake, "a.service", FAKE_RUNS);
         fake_systemd_pin(fake, "a.service", true);
-        open_synced();
-        watch_unit(manager, "a.service");
-        settle_down();
-        forget_recorded();
+        open_and_rest("a.service");
         fake_systemd_pin(fake, "a.service", false);
         settle_down();
         expect("a.service: unknown inactive dead (not loaded)\n"

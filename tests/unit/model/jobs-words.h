@@ -37,6 +37,12 @@ static inline void begin(ClusterState *s, uint64_t at_us) {
         apply(s, &b);
 }
 
+// And nothing of it is to be told any more.
+static inline void begin_clean(ClusterState *s, uint64_t at_us) {
+        begin(s, at_us);
+        cluster_state_drop_dirty(s);
+}
+
 static inline void make_id(uint8_t ret[16], uint64_t number) {
         memset(ret, 0, 16);
         memcpy(ret, &number, sizeof number);

@@ -2,24 +2,11 @@
 //
 // What jobs have replaced can be read again: contents that no unit has any more stay as long as a job names
 // them, and no longer; within their bytes; and the same ones on every voter.
-#include "cluster-words.h"
-
-#include "feature-level.h"
-#include "message.h"
-#include "messages.h"
+#include "jobs-words.h"
 
 #define DAY (UINT64_C(86400) * 1000000)
 
 enum { BIG = 64 * 1024 };
-
-static void begin(ClusterState *s, uint64_t at_us) {
-        Batch b = {};
-
-        batch_cluster(&b, 1);
-        b.log.ops[0]->cluster->feature_level = FEATURE_LEVEL;
-        batch_set_time(&b, s, at_us);
-        apply(s, &b);
-}
 
 // A unit's new content, as a job.
 static void put(ClusterState *s, const char *name, const char *content, uint64_t at_us) {
@@ -43,13 +30,6 @@ static bool is_kept(ClusterState *s, const char *content) {
         assert_true(!spec ||
                     (spec->len == strlen(content) && memcmp(spec->content, content, spec->len) == 0));
         return spec && spec_entry_is_former(spec);
-}
-
-static Argosy__JobRecord *job(ClusterState *s, uint64_t number) {
-        Argosy__JobRecord *record;
-
-        assert_int_equal(cluster_state_read_job(s, number, &record), 0);
-        return record;
 }
 
 static void a_job_says_what_became(void **state) {

@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // How jobs end in the log: once, the same on every voter, and none is dropped before.
-#include "cluster-words.h"
+#include "jobs-words.h"
 
-#include "cluster-encoder.h"
-#include "cluster-snapshot.h"
-#include "feature-level.h"
 #include "job-state.h"
-#include "message.h"
-#include "messages.h"
 
 #define RUNNING ARGOSY__JOB_STATE__JOB_RUNNING
 #define DONE ARGOSY__JOB_STATE__JOB_DONE
@@ -16,17 +11,7 @@
 
 static const uint64_t day_us = UINT64_C(86400) * 1000000;
 
-static void begin(ClusterState *s) {
-        Batch b = {};
-
-        batch_cluster(&b, 1);
-        b.log.ops[0]->cluster->feature_level = FEATURE_LEVEL;
-        batch_set_time(&b, s, day_us);
-        apply(s, &b);
-        cluster_state_drop_dirty(s);
-}
-
-static void put_jobs(ClusterState *s, size_t n, uint64_t at_us, Argosy__JobState state) {
+static void put_jobs_in(ClusterState *s, size_t n, uint64_t at_us, Argosy__JobState state) {
         Batch b = {};
 
         argosy__log_batch__init(&b.log);
@@ -68,27 +53,11 @@ static void end_job(ClusterState *s, End e) {
         apply(s, &b);
 }
 
-static Argosy__JobRecord *job(ClusterState *s, uint64_t number) {
-        Argosy__JobRecord *record;
-
-        assert_int_equal(cluster_state_read_job(s, number, &record), 0);
-        return record;
-}
-
-static void assert_same_image(const ClusterState *a, const ClusterState *b) {
-        _cleanup_buf_ Buf image_a = {}, image_b = {};
-
-        assert_int_equal(cluster_state_encode(a, &image_a), 0);
-        assert_int_equal(cluster_state_encode(b, &image_b), 0);
-        assert_int_equal(image_a.len, image_b.len);
-        assert_memory_equal(image_a.data, image_b.data, image_a.len);
-}
-
 // ------------------------------------------------------------------------------------------------ ends
 
 static void a_job_ends_once(void **state) {
-        begin(g.s);
-        put_jobs(g.s, 1, day_us + 5, RUNNING);
+        begin_clean(g.s, day_us);
+        put_jobs_in(g.s, 1, day_us + 5, RUNNING);
         assert_int_equal(cluster_state_job_state(g.s, 1), RUNNING);
         end_job(g.s, (End){1, FAILED, day_us + 9, "a.service"});
         end_job(g.s, (End){1, DONE, day_us + 99, NULL}); // by a leader that has not heard
@@ -106,8 +75,8 @@ static void a_job_ends_once(void **state) {
 }
 
 static void which_have_ended_is_said_once(void **state) {
-        begin(g.s);
-        put_jobs(g.s, 2, day_us + 5, RUNNING);
+        begin_clean(g.s, day_us);
+        put_jobs_in(g.s, 2, day_us + 5, RUNNING);
         assert_int_equal(cluster_state_next_ended_job(g.s), 0);
         end_job(g.s, (End){2, DONE, day_us + 9, NULL});
         end_job(g.s, (End){2, DONE, day_us + 9, NULL});
@@ -115,7 +84,7 @@ static void which_have_ended_is_said_once(void **state) {
         assert_int_equal(cluster_state_next_ended_job(g.s), 2);
         assert_int_equal(cluster_state_next_ended_job(g.s), 1);
         assert_int_equal(cluster_state_next_ended_job(g.s), 0);
-        put_jobs(g.s, 1, day_us + 5, RUNNING);
+        put_jobs_in(g.s, 1, day_us + 5, RUNNING);
         end_job(g.s, (End){3, DONE, day_us + 9, NULL});
         cluster_state_drop_dirty(g.s);
         assert_int_equal(cluster_state_next_ended_job(g.s), 0);
@@ -125,8 +94,8 @@ static void which_have_ended_is_said_once(void **state) {
 static void one_that_ends_with_its_last_part_is_said_to_have_ended(void **state) {
         Argosy__JobState states[] = {RUNNING, DONE, DONE};
 
-        begin(g.s);
-        put_jobs(g.s, 1, day_us + 5, RUNNING);
+        begin_clean(g.s, day_us);
+        put_jobs_in(g.s, 1, day_us + 5, RUNNING);
         for (size_t i = 0; i < sizeof(states) / sizeof(*states); i++) {
                 Batch b = {};
 
@@ -140,20 +109,20 @@ static void one_that_ends_with_its_last_part_is_said_to_have_ended(void **state)
 }
 
 static void what_is_no_running_job_does_not_end(void **state) {
-        begin(g.s);
-        put_jobs(g.s, 1, day_us, ARGOSY__JOB_STATE__JOB_UNKNOWN); // of a build that wrote no ends
+        begin_clean(g.s, day_us);
+        put_jobs_in(g.s, 1, day_us, ARGOSY__JOB_STATE__JOB_UNKNOWN); // of a build that wrote no ends
         end_job(g.s, (End){1, DONE, 9, NULL});
         assert_int_equal(cluster_state_job_state(g.s, 1), ARGOSY__JOB_STATE__JOB_UNKNOWN);
         end_job(g.s, (End){2, DONE, 9, NULL}); // there is none
-        put_jobs(g.s, 1, day_us, RUNNING);
+        put_jobs_in(g.s, 1, day_us, RUNNING);
         assert_int_equal(cluster_state_job_state(g.s, 2), RUNNING);
         end_job(g.s, (End){2, RUNNING, 9, NULL}); // no end
         assert_int_equal(cluster_state_job_state(g.s, 2), RUNNING);
 }
 
 static void what_ends_with_its_effect_says_when(void **state) {
-        begin(g.s);
-        put_jobs(g.s, 1, day_us + 7, DONE);
+        begin_clean(g.s, day_us);
+        put_jobs_in(g.s, 1, day_us + 7, DONE);
         _cleanup_(message_freep) Argosy__JobRecord *record = job(g.s, 1);
         assert_int_equal(record->state, DONE);
         assert_int_equal(record->ended_us, day_us + 7);
@@ -161,8 +130,8 @@ static void what_ends_with_its_effect_says_when(void **state) {
 
 // Its client has come again when its leader had given it up.
 static void a_part_that_comes_later_opens_it_again(void **state) {
-        begin(g.s);
-        put_jobs(g.s, 1, day_us, RUNNING);
+        begin_clean(g.s, day_us);
+        put_jobs_in(g.s, 1, day_us, RUNNING);
         end_job(g.s, (End){1, DONE, 9, NULL});
         batch_job(&g.b, (JobPut){.number = 1})->state = RUNNING;
         apply(g.s, &g.b);
@@ -178,14 +147,14 @@ static void a_snapshot_does_not_see_an_end(void **state) {
         ClusterSnapshot *snapshot;
         int r;
 
-        begin(g.s);
-        put_jobs(g.s, 3, day_us, RUNNING);
-        put_jobs(g.s, 3, day_us * (CLUSTER_JOB_DAYS_MAX + 5), RUNNING); // the first three are held
+        begin_clean(g.s, day_us);
+        put_jobs_in(g.s, 3, day_us, RUNNING);
+        put_jobs_in(g.s, 3, day_us * (CLUSTER_JOB_DAYS_MAX + 5), RUNNING); // the first three are held
         assert_int_equal(cluster_state_encode(g.s, &before), 0);
         assert_int_equal(cluster_state_snapshot(g.s, &snapshot), 0);
         end_job(g.s, (End){2, DONE, 9, NULL});
         end_job(g.s, (End){5, FAILED, 9, "a.service"});
-        put_jobs(g.s, 1, day_us * (2 * CLUSTER_JOB_DAYS_MAX + 5), DONE); // and now the others
+        put_jobs_in(g.s, 1, day_us * (2 * CLUSTER_JOB_DAYS_MAX + 5), DONE); // and now the others
         ClusterEncoder *encoder = cluster_encoder_new(snapshot);
         assert_non_null(encoder);
         do {
@@ -201,10 +170,10 @@ static void a_snapshot_does_not_see_an_end(void **state) {
 // ------------------------------------------------------------------------------------------------ held
 
 static void a_running_job_is_never_dropped(void **state) {
-        begin(g.s);
-        put_jobs(g.s, 3, day_us, RUNNING);
+        begin_clean(g.s, day_us);
+        put_jobs_in(g.s, 3, day_us, RUNNING);
         end_job(g.s, (End){2, DONE, day_us, NULL});
-        put_jobs(g.s, 1, day_us * (CLUSTER_JOB_DAYS_MAX + 5), DONE);
+        put_jobs_in(g.s, 1, day_us * (CLUSTER_JOB_DAYS_MAX + 5), DONE);
         assert_int_equal(cluster_state_first_job(g.s), 4);
         assert_int_equal(cluster_state_job_state(g.s, 1), RUNNING);
         assert_int_equal(cluster_state_job_state(g.s, 2), ARGOSY__JOB_STATE__JOB_UNKNOWN); // it was
@@ -227,9 +196,9 @@ static void a_running_job_is_never_dropped(void **state) {
 }
 
 static void a_held_job_gets_its_parts(void **state) {
-        begin(g.s);
-        put_jobs(g.s, 1, day_us, RUNNING);
-        put_jobs(g.s, 1, day_us * (CLUSTER_JOB_DAYS_MAX + 5), DONE);
+        begin_clean(g.s, day_us);
+        put_jobs_in(g.s, 1, day_us, RUNNING);
+        put_jobs_in(g.s, 1, day_us * (CLUSTER_JOB_DAYS_MAX + 5), DONE);
         assert_int_equal(cluster_state_first_job(g.s), 2);
         batch_unit(&g.b, "a.service", WEB, (UnitPut){.target = LAUNCHED});
         batch_job(&g.b, (JobPut){.n_ops = 2, .number = 1})->state = RUNNING;
@@ -247,10 +216,10 @@ static void every_voter_keeps_the_same(void **state) {
         for (unsigned v = 0; v < 2; v++) {
                 uint64_t random = 7;
 
-                begin(both[v]);
+                begin_clean(both[v], day_us);
                 for (uint64_t i = 0; i < 400; i++) {
                         random = random * 6364136223846793005 + 1442695040888963407;
-                        put_jobs(both[v], (random >> 33) % 5, day_us + i * day_us / 4, RUNNING);
+                        put_jobs_in(both[v], (random >> 33) % 5, day_us + i * day_us / 4, RUNNING);
                         end_job(both[v], (End){1 + (random >> 40) % (cluster_state_last_job(both[v]) + 1),
                                                (random >> 50) % 2 ? DONE : FAILED, i,
                                                (random >> 51) % 2 ? "a.service" : NULL});
@@ -287,7 +256,7 @@ static void an_image_holds_only_what_can_be(void **state) {
 static void who_leads_hears_what_was_brought(void **state) {
         Argosy__JobRecord *record;
 
-        begin(g.s);
+        begin_clean(g.s, day_us);
         batch_unit(&g.b, "a.service", WEB, (UnitPut){.target = LAUNCHED});
         batch_job(&g.b, (JobPut){.n_ops = 2, .verb = "start"})->state = RUNNING;
         batch_job(&g.b, (JobPut){.verb = "label"})->state = DONE;

@@ -2,13 +2,7 @@
 //
 // Jobs that are held back, in the log: kept whole until they begin or end, within bounds, the same on every
 // voter.
-#include "cluster-words.h"
-
-#include "cluster-encoder.h"
-#include "cluster-snapshot.h"
-#include "feature-level.h"
-#include "message.h"
-#include "messages.h"
+#include "jobs-words.h"
 
 #define HELD ARGOSY__JOB_STATE__JOB_HELD
 #define RUNNING ARGOSY__JOB_STATE__JOB_RUNNING
@@ -16,16 +10,6 @@
 #define CANCELLED ARGOSY__JOB_STATE__JOB_CANCELLED
 
 static const uint64_t day_us = UINT64_C(86400) * 1000000;
-
-static void begin(ClusterState *s) {
-        Batch b = {};
-
-        batch_cluster(&b, 1);
-        b.log.ops[0]->cluster->feature_level = FEATURE_LEVEL;
-        batch_set_time(&b, s, day_us);
-        apply(s, &b);
-        cluster_state_drop_dirty(s);
-}
 
 typedef struct Hold {
         size_t bytes;
@@ -58,7 +42,7 @@ static uint64_t hold(ClusterState *s, Hold w) {
         return cluster_state_last_job(s);
 }
 
-static void put_jobs(ClusterState *s, size_t n, uint64_t at_us, Argosy__JobState state) {
+static void put_jobs_in(ClusterState *s, size_t n, uint64_t at_us, Argosy__JobState state) {
         Batch b = {};
 
         argosy__log_batch__init(&b.log);
@@ -123,7 +107,7 @@ static Argosy__JobState state_of(ClusterState *s, uint64_t number) {
 static void a_held_job_is_kept_whole(void **state) {
         Argosy__JobRecord *record;
 
-        begin(g.s);
+        begin_clean(g.s, day_us);
         uint64_t job = hold(g.s, (Hold){.bytes = 1000, .by_hand = true});
         pass_through_image(g.s);
         assert_int_equal(state_of(g.s, job), HELD);
@@ -140,7 +124,7 @@ static void a_held_job_is_kept_whole(void **state) {
 static void its_request_goes_with_its_effect(void **state) {
         Argosy__JobRecord *record;
 
-        begin(g.s);
+        begin_clean(g.s, day_us);
         uint64_t job = hold(g.s, (Hold){.bytes = 10});
         go_on(g.s, job, "a.service", RUNNING, false);
         assert_null(stored(g.s, job));
@@ -155,7 +139,7 @@ static void its_request_goes_with_its_effect(void **state) {
 }
 
 static void of_several_entries_it_goes_with_the_last(void **state) {
-        begin(g.s);
+        begin_clean(g.s, day_us);
         uint64_t job = hold(g.s, (Hold){.bytes = 10});
         go_on(g.s, job, "a.service", RUNNING, true);
         assert_non_null(stored(g.s, job));
@@ -166,7 +150,7 @@ static void of_several_entries_it_goes_with_the_last(void **state) {
 }
 
 static void its_request_goes_with_its_end(void **state) {
-        begin(g.s);
+        begin_clean(g.s, day_us);
         uint64_t job = hold(g.s, (Hold){.bytes = 10});
         end(g.s, job, CANCELLED);
         end(g.s, job, DONE); // it has ended
@@ -177,7 +161,7 @@ static void its_request_goes_with_its_end(void **state) {
 }
 
 static void released_it_waits_for_nothing_but_the_rules(void **state) {
-        begin(g.s);
+        begin_clean(g.s, day_us);
         uint64_t first = hold(g.s, (Hold){.bytes = 10});
         uint64_t job = hold(g.s, (Hold){.bytes = 10, .by_hand = true, .after = first});
         release(g.s, job, false);
@@ -197,7 +181,7 @@ static void released_it_waits_for_nothing_but_the_rules(void **state) {
 static void what_there_is_no_room_for_is_cancelled_as_it_comes(void **state) {
         size_t n = 0;
 
-        begin(g.s);
+        begin_clean(g.s, day_us);
         uint64_t job = hold(g.s, (Hold){.bytes = CLUSTER_STORED_REQUEST_MAX + 1});
         assert_int_equal(state_of(g.s, job), CANCELLED);
         job = hold(g.s, (Hold){.bytes = 10, .without_request = true});
@@ -214,7 +198,7 @@ static void what_there_is_no_room_for_is_cancelled_as_it_comes(void **state) {
 }
 
 static void a_job_waits_only_for_those_before_it(void **state) {
-        begin(g.s);
+        begin_clean(g.s, day_us);
         assert_int_equal(state_of(g.s, hold(g.s, (Hold){.bytes = 1, .after = 1})), CANCELLED); // for itself
         assert_int_equal(state_of(g.s, hold(g.s, (Hold){.bytes = 1, .after = 9})), CANCELLED);
         assert_int_equal(state_of(g.s, hold(g.s, (Hold){.bytes = 1, .after = 2})), HELD);
@@ -223,11 +207,11 @@ static void a_job_waits_only_for_those_before_it(void **state) {
 // ------------------------------------------------------------------------------ what others are dropped for
 
 static void neither_it_nor_what_it_waits_for_is_dropped(void **state) {
-        begin(g.s);
-        put_jobs(g.s, 1, day_us, DONE);
+        begin_clean(g.s, day_us);
+        put_jobs_in(g.s, 1, day_us, DONE);
         uint64_t done = cluster_state_last_job(g.s);
         uint64_t job = hold(g.s, (Hold){.bytes = 10, .after = done});
-        put_jobs(g.s, 3, day_us * 60, DONE); // all before are too old
+        put_jobs_in(g.s, 3, day_us * 60, DONE); // all before are too old
         assert_int_equal(cluster_state_first_job(g.s), job + 1);
         assert_int_equal(state_of(g.s, job), HELD);
         assert_int_equal(state_of(g.s, done), DONE);
@@ -243,11 +227,11 @@ static void neither_it_nor_what_it_waits_for_is_dropped(void **state) {
 }
 
 static void one_that_ends_beside_the_others_stays_as_long_as_it_is_waited_for(void **state) {
-        begin(g.s);
-        put_jobs(g.s, 1, day_us, RUNNING);
+        begin_clean(g.s, day_us);
+        put_jobs_in(g.s, 1, day_us, RUNNING);
         uint64_t slow = cluster_state_last_job(g.s);
         uint64_t job = hold(g.s, (Hold){.bytes = 10, .after = slow});
-        put_jobs(g.s, 3, day_us * 60, DONE);
+        put_jobs_in(g.s, 3, day_us * 60, DONE);
         end(g.s, slow, DONE);
         assert_int_equal(state_of(g.s, slow), DONE);
         pass_through_image(g.s);
@@ -261,13 +245,13 @@ static void one_that_ends_beside_the_others_stays_as_long_as_it_is_waited_for(vo
 static void what_a_late_job_has_changed_is_its_own(void **state) {
         uint64_t job, other, revision;
 
-        begin(g.s);
+        begin_clean(g.s, day_us);
         job = hold(g.s, (Hold){.bytes = 10});
         go_on(g.s, 0, "a.service", RUNNING, false);
         other = cluster_state_last_job(g.s);
         revision = unit(g.s, "a.service")->revision;
         for (unsigned i = 0; i < 600; i++) // more than are looked through
-                put_jobs(g.s, 1, day_us, DONE);
+                put_jobs_in(g.s, 1, day_us, DONE);
         go_on(g.s, job, "a.service", RUNNING, true);
         go_on(g.s, 0, "b.service", RUNNING, false);
         go_on(g.s, job, "c.service", RUNNING, false);
@@ -287,7 +271,7 @@ static void what_a_late_job_has_changed_is_its_own(void **state) {
 // ------------------------------------------------------------------------------------------------ the rest
 
 static void news_of_it_is_told(void **state) {
-        begin(g.s);
+        begin_clean(g.s, day_us);
         uint64_t job = hold(g.s, (Hold){.bytes = 10});
         Argosy__LogOp__StoredRelease m = MESSAGE_OF(log_op__stored_release, .job = job);
         batch_op(&g.b, ARGOSY__LOG_OP__OP_STORED_RELEASE)->stored_release = &m;
@@ -303,7 +287,7 @@ static void a_snapshot_shows_what_was_held_then(void **state) {
         _cleanup_buf_ Buf before = {}, shown = {};
         ClusterSnapshot *snapshot;
 
-        begin(g.s);
+        begin_clean(g.s, day_us);
         uint64_t job = hold(g.s, (Hold){.bytes = 5000, .by_hand = true});
         assert_int_equal(cluster_state_encode(g.s, &before), 0);
         assert_int_equal(cluster_state_snapshot(g.s, &snapshot), 0);
@@ -322,7 +306,7 @@ static void a_snapshot_shows_what_was_held_then(void **state) {
 static void the_rules_are_put_whole(void **state) {
         Argosy__QueueRule rule = ARGOSY__QUEUE_RULE__INIT, *rules[CLUSTER_QUEUE_RULES_MAX + 1];
 
-        begin(g.s);
+        begin_clean(g.s, day_us);
         assert_int_equal(cluster_state_queue(g.s)->n_rules, 0);
         for (size_t i = 0; i < ELEMENTSOF(rules); i++)
                 rules[i] = &rule;

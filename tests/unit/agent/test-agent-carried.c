@@ -65,6 +65,22 @@ static void what_waits_for_its_file_is_told_to_the_next_leader(void **state) {
         assert_int_equal(pid1_runs(pid1, "web.service"), 0);
 }
 
+// It is tried again in a while, unless nobody wants it any more.
+static void what_could_not_get_its_file_is_told_to_the_next_leader(void **state) {
+        _cleanup_(carried_done) Carried c = carried("web.service", large, LARGE);
+
+        meet_leader(NULL, 0);
+        order(&c, 5);
+        await_ask(1);
+        send_piece(&c.hash, w.file_asked_from, LARGE + 1, large, PIECE, true);
+        await_failure("web.service", 1, "its file data: what came is not what it is to be");
+        agent_on_leader(w.agent, 1, ++w.term);
+        loop_until(w.n_attaches == 2);
+        assert_int_equal(w.attach->attach->n_held, 1);
+        send_welcome(NULL, 0, 60000);
+        loop_until(is_gone("web.service"));
+}
+
 // An answer that was on its way when the next leader was attached to.
 static void what_the_former_leader_says_late_is_passed_over(void **state) {
         _cleanup_(carried_done) Carried c = carried("web.service", large, LARGE);
@@ -418,6 +434,7 @@ int main(void) {
                 WORLD_TEST(a_file_comes_piece_by_piece_and_the_unit_starts_behind_the_last),
                 WORLD_TEST(another_leader_is_asked_for_the_rest),
                 WORLD_TEST(what_waits_for_its_file_is_told_to_the_next_leader),
+                WORLD_TEST(what_could_not_get_its_file_is_told_to_the_next_leader),
                 WORLD_TEST(what_the_former_leader_says_late_is_passed_over),
                 WORLD_TEST(what_nobody_asked_for_is_passed_over),
                 WORLD_TEST(a_file_with_another_hash_stops_nothing),

@@ -2565,7 +2565,7 @@ FAULTS = [
     Fault("about-to-begin-and-given-up-in-silence", "src/agent/orders/agent-obey.c",
           "if (u->has_held || u->has_wanted || agent_unit_doing(u)->busy != PLAN_NOTHING)",
           "if (u->has_held || agent_unit_doing(u)->busy != PLAN_NOTHING)",
-          "agent/agent-carried: what_waits_for_its_file_is_told_to_the_next_leader"),
+          "agent/agent-carried: what_could_not_get_its_file_is_told_to_the_next_leader"),
     Fault("stay-told-as-a-revision", "src/agent/orders/agent-report.c",
           "if (r->revision == UNIT_REVISION_STAY) {",
           "if (false) {",

@@ -250,6 +250,7 @@ static void follow_unit(Leader *l, Unit *u, UnitEntry *e) {
         unit_touch(l, u);
         scheduler_on_unit(l, u, e->removed ? NULL : e, options);
         scheduler_drive_out(l, u, e);
+        ordering_release_beside(l, u, e);
         scheduler_reconsider_colocated(l, u); // of others, by its new file; or another leader moved those
         must(activation_affinity_on_unit(l, e));
         must(companion_orders_on_unit(l, e));

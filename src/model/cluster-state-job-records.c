@@ -81,6 +81,7 @@ int state_job_note_before(const ClusterState *s, JobNotes *notes, const Argosy__
         if (*u->record->set && !note->set)
                 return -ENOMEM;
         note->existed = true;
+        note->again = u->record->revision > notes->before[0];
         note->from_template = u->record->from_template;
         note->spec = u->spec->hash;
         note->target = u->record->target;
@@ -337,13 +338,42 @@ static void changes_done(Changes *c) {
         free(c->settings);
 }
 
-static int changes_since(const JobNotes *notes, size_t first_op, Changes *ret) {
+// What the first one of two replaced, the second one has made something else of.
+static bool add_to_earlier(JobNote *notes, size_t n, const JobNote *later) {
+        for (size_t i = n; i-- > 0;)
+                if (streq(notes[i].name, later->name)) {
+                        notes[i].set_after = later->set_after;
+                        notes[i].gone = later->gone;
+                        notes[i].spec_after = later->spec_after;
+                        notes[i].target_after = later->target_after;
+                        notes[i].revision = later->revision;
+                        return true;
+                }
+        return false;
+}
+
+// A unit that the job has put twice, as it goes along with another one and then has its own turn, is one of
+// its units all the same.
+static void merge_again(JobNotes *notes, size_t first) {
+        size_t n = first;
+
+        for (size_t i = first; i < notes->n; i++)
+                if (notes->notes[i].again &&
+                    add_to_earlier(notes->notes + first, n - first, &notes->notes[i]))
+                        free(notes->notes[i].set);
+                else
+                        notes->notes[n++] = notes->notes[i];
+        notes->n = n;
+}
+
+static int changes_since(JobNotes *notes, size_t first_op, Changes *ret) {
         size_t unit = notes->n, setting = notes->n_settings;
 
         while (unit > 0 && notes->notes[unit - 1].op >= first_op)
                 unit--;
         while (setting > 0 && notes->settings[setting - 1].op >= first_op)
                 setting--;
+        merge_again(notes, unit);
         *ret = (Changes){.units = notes->notes + unit, .n_units = notes->n - unit};
         if (setting == notes->n_settings)
                 return 0;

@@ -145,6 +145,7 @@ typedef struct JobNote {
         size_t op; // its place in the batch
         const char *name;
         bool existed, from_template; // before
+        bool again;                  // the batch has changed it before
         char *set;                   // owned; NULL: none
         const char *set_after;       // of the batch
         Hash spec;

@@ -115,8 +115,8 @@ static int claim_files(Sharing *s, const char *name) {
         return r;
 }
 
-// A unit is put once into an entry. What is named has, or gets, what it came with (meet_planned()); what is
-// not has come along, with the files that whoever brought it has.
+// A unit is put once into an entry. What is named has, or gets, what it came with (request_meet_others());
+// what is not has come along, with the files that whoever brought it has.
 static int meet_along(Sharing *s, const UnitEntry *e) {
         int r = request_names(s->p, e->record->name);
 

@@ -230,6 +230,19 @@ static int take_joined(Unit *v, void *userdata) {
         return j->counts ? 0 : rollout_networks_put(d->leader, &d->batch, j->change, v, true);
 }
 
+// On its node, or on each that a unit of all nodes is on.
+static int each_joined(Joined *j, const UnitEntry *e, const Unit *u) {
+        const Leader *l = j->r->d->leader;
+        int k = e->record->global ? 0 : rollout_networks_each(l, j->change, u, u->node, take_joined, j);
+
+        if (e->record->global)
+                list_foreach (i, &u->on_nodes)
+                        k = k ?: rollout_networks_each(l, j->change, u,
+                                                       CONTAINER_OF(i, UnitOnNode, by_unit)->node,
+                                                       take_joined, j);
+        return k;
+}
+
 // 0, -EBUSY, -ENOMEM; r->full: the entry has no room for all of them and the unit itself.
 static int put_joined(Reverts *r, const UnitEntry *e, const SpecEntry *former, const Unit *u) {
         NetworkChange change;
@@ -238,12 +251,12 @@ static int put_joined(Reverts *r, const UnitEntry *e, const SpecEntry *former, c
                                   former->len, &change);
 
         if (k == 0 && change.n > 0)
-                k = rollout_networks_each(r->d->leader, &change, u, u->node, take_joined, &j);
+                k = each_joined(&j, e, u);
         if (k == 0 && j.n > 0 && !batch_builder_takes_request(&r->d->batch, 1 + j.n))
                 r->full = true;
         j.counts = false;
         if (k == 0 && j.n > 0 && !r->full)
-                k = rollout_networks_each(r->d->leader, &change, u, u->node, take_joined, &j);
+                k = each_joined(&j, e, u);
         network_change_done(&change);
         return k;
 }
@@ -270,7 +283,7 @@ static int put(Reverts *r, const UnitEntry *e, const Argosy__JobUnits *group, ui
         k = ordering_take(l, &r->d->planned, &r->d->batch, next.name, former, NULL);
         if (k < 0)
                 return k == -EINVAL ? 0 : k;
-        k = u && u->node ? put_joined(r, e, former, u) : 0;
+        k = u ? put_joined(r, e, former, u) : 0;
         if (k < 0 || r->full)
                 return k;
         next.from_template = group->from_template;

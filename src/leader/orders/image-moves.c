@@ -10,6 +10,8 @@
 // is in the log: a new leader finds a unit that runs where it is not to be, and holds that back the same.
 //
 // A container that has no node because another unit took its place ends: no node is about to get its image.
+// So does one that has no node and runs where somebody is placed who has another file of a network that it
+// runs with.
 //
 // A host that shuts down waits for nobody, nor does a drain when its deadline is over; of a lost host, or of
 // what is down, there is nothing to wait for. Units that are no containers cost a look at a flag.
@@ -18,7 +20,10 @@
 
 #include "cluster-state.h"
 #include "data-nodes.h"
+#include "network-change.h"
 #include "nodes.h"
+#include "quadlet.h"
+#include "registry.h"
 #include "replacers.h"
 #include "rollout-content.h"
 #include "unit-file.h"
@@ -53,6 +58,35 @@ static bool is_of_one_before(const Leader *l, const UnitOnNode *s) {
         return t && s->revision <= t->revision;
 }
 
+typedef struct Beside {
+        const Leader *l;
+        const Node *node;
+} Beside;
+
+static int find_other(const NamedNetwork *network, void *userdata) {
+        const Beside *b = userdata;
+        Hash of = quadlet_beside_hash(&network->part);
+
+        list_foreach (i, &b->node->placed) {
+                const UnitEntry *e =
+                        cluster_state_find_unit(b->l->state, CONTAINER_OF(i, Unit, placed)->name);
+
+                if (e && quadlet_beside_is_other(e->spec->content, e->spec->len, network->file, &of))
+                        return 1;
+        }
+        return 0;
+}
+
+// By the content that it runs with, as far as the cluster has that still.
+static bool has_lost_network(const Leader *l, const UnitOnNode *s) {
+        SpecEntry *seen = cluster_state_find_spec(l->state, unit_on_node_seen(s));
+        Beside b = {l, s->node};
+        const UnitFile *file;
+
+        return seen && spec_entry_file(seen, &file) == 0 && file->networks &&
+               network_change_each_named(file->networks, seen->content, seen->len, NULL, find_other, &b) > 0;
+}
+
 bool image_move_waits(const Leader *l, const UnitOnNode *s, const UnitEntry *e) {
         const Unit *u = s->unit;
         const UnitOnNode *next;
@@ -61,7 +95,7 @@ bool image_move_waits(const Leader *l, const UnitOnNode *s, const UnitEntry *e) 
                 return false;
         if (!u->node) // all have refused it meanwhile, or it has lost its place to another unit
                 return !*e->record->displaced_by && data_node_of(l, u, e) != s->node &&
-                       !replacer_on(l, u, s->node);
+                       !has_lost_network(l, s) && !replacer_on(l, u, s->node);
         next = unit_on_node_find(u, u->node);
         if (next && runs(l, next)) // as one that ran on every node: its agent pulls before it stops it
                 return false;

@@ -402,6 +402,20 @@ void ordering_release_move(Leader *l, Unit *u) {
         }
 }
 
+void ordering_release_beside(Leader *l, const Unit *u, const UnitEntry *e) {
+        const UnitFile *file;
+
+        if (!u->node || l->n_pending == 0 || e->removed || spec_entry_file(e->spec, &file) < 0 ||
+            !file->networks)
+                return;
+        list_foreach_safe (i, &u->node->units_on_node) {
+                const UnitOnNode *s = CONTAINER_OF(i, UnitOnNode, by_node);
+
+                if (s->hold == HOLD_STOP && !s->unit->node)
+                        orders_mark(l, s->unit, s->node);
+        }
+}
+
 static void reconsider(Leader *l, Unit *u) {
         const UnitEntry *e = cluster_state_find_unit(l->state, u->name);
 

@@ -14,6 +14,8 @@ int ordering_on_unit(Leader *l, Unit *u, const UnitEntry *e, const UnitOptions *
 void ordering_mark(Leader *l, Unit *u); // something about it has changed
 // Something of the unit was seen: a container that waited for its new node's image may go there now.
 void ordering_release_move(Leader *l, Unit *u);
+// The unit, with its record, is placed: what runs beside it and has no node may have lost its network there.
+void ordering_release_beside(Leader *l, const Unit *u, const UnitEntry *e);
 // Its host holds the unit after all: an order that needed not go out while its start waited is one to be
 // down now.
 void ordering_on_first_report(Leader *l, UnitOnNode *s);

@@ -47,6 +47,31 @@ static void a_job_says_what_its_operations_replaced(void **state) {
         assert_int_equal(second->units[0]->revisions[0], cluster_state_revision(g.s));
 }
 
+// What there was in between is nobody's content.
+static void a_unit_that_a_job_puts_twice_is_one_of_its_units(void **state) {
+        static const char between[] = "[Service]\nExecStart=/bin/between\n";
+        Hash web = hash_of(WEB, strlen(WEB)), web2 = hash_of(WEB2, strlen(WEB2));
+
+        begin(g.s, 1);
+        batch_unit(&g.b, "a.service", WEB, (UnitPut){.target = LAUNCHED});
+        batch_unit(&g.b, "b.service", WEB, (UnitPut){.target = LAUNCHED});
+        apply(g.s, &g.b);
+        batch_unit(&g.b, "a.service", between, (UnitPut){.target = LAUNCHED}); // two operations each
+        batch_unit(&g.b, "b.service", WEB2, (UnitPut){.target = LAUNCHED});
+        batch_unit(&g.b, "a.service", WEB2, (UnitPut){.target = LAUNCHED});
+        batch_job(&g.b, (JobPut){.n_ops = 6});
+        apply(g.s, &g.b);
+        _cleanup_(message_freep) Argosy__JobRecord *record = job(g.s, 1);
+        assert_int_equal(record->n_units, 1);
+        assert_int_equal(record->units[0]->n_names, 2);
+        assert_int_equal(record->units[0]->n_revisions, 2);
+        assert_memory_equal(record->units[0]->spec.data, &web, HASH_SIZE);
+        assert_memory_equal(record->units[0]->spec_after.data, &web2, HASH_SIZE);
+        for (size_t i = 0; i < 2; i++)
+                assert_int_equal(record->units[0]->revisions[i],
+                                 unit(g.s, record->units[0]->names[i])->revision);
+}
+
 static void units_that_were_alike_stand_together(void **state) {
         char name[32];
 
@@ -218,7 +243,8 @@ static void there_are_only_jobs_that_are_kept(void **state) {
         assert_int_equal(cluster_state_read_job(g.s, 1, &record), -ENOENT);
 }
 
-RUN_TESTS(TEST(a_job_says_what_its_operations_replaced), TEST(units_that_were_alike_stand_together),
+RUN_TESTS(TEST(a_job_says_what_its_operations_replaced),
+          TEST(a_unit_that_a_job_puts_twice_is_one_of_its_units), TEST(units_that_were_alike_stand_together),
           TEST(a_job_has_its_own_operations_only), TEST(what_was_skipped_is_in_no_job),
           TEST(a_request_of_several_entries_is_one_job), TEST(whose_a_revision_is_can_be_told),
           TEST(also_of_units_that_a_job_cannot_name), TEST(there_are_only_jobs_that_are_kept))

@@ -217,6 +217,25 @@ static void who_shares_a_network_and_was_down_before_is_not_ordered_to_start(voi
         assert_int_equal(rig_record(&g, "down.service")->start_rev, start);
 }
 
+// It is put twice, and what it had in between is not what it ran with.
+static void who_goes_along_before_its_own_turn_goes_back_to_what_it_had(void **state) {
+        static const char bad[] =
+                "[Container]\nImage=localhost/bad:1\nNetwork=front.network\n" NETWORK("2");
+        static const NewFile files[] = {{"app.service", APP("2")}, {"web.service", bad}};
+        uint64_t job;
+
+        start_sharers();
+        g.bad = hash_of(bad, strlen(bad));
+        job = replace_all(files, 2, (char *[]){"app.service", "web.service"}, 2);
+        rig_pass_ms(&g, LATER_MS);
+        assert_int_equal(state_of(job), FAILED);
+        assert_true(rig_has_content(&g, "web.service", WEB("1")));
+        assert_true(rig_has_content(&g, "app.service", APP("1")));
+        assert_true(rig_has_content(&g, "more@.service", APP("1")));
+        assert_up("web.service");
+        assert_up("app.service");
+}
+
 #define ON(node, image, subnet)                                                                          \
         "[Container]\nImage=localhost/" image ":1\nNetwork=front.network\n[X-Argosy]\nHost=" node "\n" \
         NETWORK(subnet)
@@ -242,6 +261,28 @@ static void who_has_come_to_a_network_since_goes_back_with_it_on_its_node(void *
         assert_up("web.service");
         assert_up("late.service");
         assert_up("far.service");
+}
+
+#define ALL(subnet) \
+        "[Container]\nImage=localhost/all:1\nNetwork=front.network\n[X-Argosy]\nGlobal=yes\n" NETWORK(subnet)
+
+static void who_has_come_to_a_network_of_a_unit_on_all_nodes_goes_back_with_it(void **state) {
+        uint64_t job;
+
+        for (uint32_t i = 1; i <= 3; i++)
+                rig_host_set_labels(&g, i, "podman", "5.4");
+        (void) rig_change(&g, START, "all.service", ALL("1"));
+        rig_pass_ms(&g, LATER_MS);
+        g.start_ms = 3000;
+        g.bad = hash_of(ALL("2"), strlen(ALL("2")));
+        job = replace("all.service", ALL("2"));
+        assert_int_equal(rig_change(&g, START, "late.service", ON("n2", "late", "2"))->status, 0);
+        rig_pass_ms(&g, 30 * LATER_MS);
+        assert_int_equal(state_of(job), FAILED);
+        assert_true(rig_has_content(&g, "all.service", ALL("1")));
+        assert_true(rig_has_content(&g, "late.service", ON("n2", "late", "1")));
+        assert_int_equal(rig_unit_on(&g, 2, "all.service")->active, ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE);
+        assert_up("late.service");
 }
 
 // What it ran with names a network of which its node has another one by now.
@@ -473,8 +514,12 @@ RUN_TESTS(
                                         teardown),
         cmocka_unit_test_setup_teardown(who_shares_a_network_and_was_down_before_is_not_ordered_to_start,
                                         setup, teardown),
+        cmocka_unit_test_setup_teardown(who_goes_along_before_its_own_turn_goes_back_to_what_it_had, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(who_has_come_to_a_network_since_goes_back_with_it_on_its_node,
                                         setup, teardown),
+        cmocka_unit_test_setup_teardown(
+                who_has_come_to_a_network_of_a_unit_on_all_nodes_goes_back_with_it, setup, teardown),
         cmocka_unit_test_setup_teardown(
                 who_goes_back_to_a_network_that_is_another_one_by_now_gets_another_node, setup, teardown),
         cmocka_unit_test_setup_teardown(what_ran_goes_back_and_the_job_has_failed, setup, teardown),

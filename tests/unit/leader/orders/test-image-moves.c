@@ -126,6 +126,31 @@ static void what_is_replaced_and_has_no_other_node_ends(void **state) {
         assert_int_equal(rig_count_running(&g, "next.service"), 1);
 }
 
+#define NAMING(options, subnet)                                                                     \
+        "[Container]\nImage=localhost/web:1\nNetwork=front.network\n[X-Argosy]\n" options "\n\n" \
+        "# front.network\n[Network]\nSubnet=" subnet "\n"
+
+// It has no node by now, and somebody comes to where it runs with another network of that name.
+static void what_has_no_node_and_loses_its_network_ends(void **state) {
+        uint64_t id[2] = {92, 1};
+
+        assert_int_equal(rig_change(&g, START, UNIT, NAMING("Host=n2", "1"))->status, 0);
+        rig_settle(&g);
+        (void) rig_set_host_mode(&g, 3, ARGOSY__NODE_MODE__MODE_CORDONED, 0);
+        (void) rig_change_with(&g, START, UNIT, NAMING("Host=n3", "1"), true, (const uint8_t *) id);
+        rig_pass_ms(&g, 5000);
+        assert_int_equal(rig_record(&g, UNIT)->node, 0);
+        assert_true(runs_on(2));
+        (void) rig_change(&g, START, "next.service", NAMING("Host=n2", "1"));
+        rig_pass_ms(&g, 5000);
+        assert_true(runs_on(2));
+        (void) rig_change(&g, ARGOSY__VERB__VERB_DESTROY, "next.service", NULL);
+        (void) rig_change(&g, START, "other.service", NAMING("Host=n2", "2"));
+        rig_pass_ms(&g, 5000);
+        assert_false(runs_on(2));
+        assert_int_equal(rig_count_running(&g, "other.service"), 1);
+}
+
 static void what_is_preempted_and_has_no_other_node_ends(void **state) {
         (void) rig_label(&g, "n2", "offers/slot", "1");
         assert_int_equal(
@@ -242,6 +267,7 @@ RUN_TESTS(
         MOVE_TEST(a_service_waits_for_no_image),
         MOVE_TEST(where_all_refuse_it_it_runs_on),
         MOVE_TEST(what_is_replaced_and_has_no_other_node_ends),
+        MOVE_TEST(what_has_no_node_and_loses_its_network_ends),
         MOVE_TEST(what_is_preempted_and_has_no_other_node_ends),
         MOVE_TEST(what_was_destroyed_ends_though_another_one_has_no_node_yet),
         MOVE_TEST(a_drain_waits_until_its_deadline),

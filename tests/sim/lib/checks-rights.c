@@ -54,6 +54,17 @@ static bool is_work(const LogJob *j) {
         return j && j->own == ARGOSY__OWN_CAUSE__OWN_NONE && j->entry == log_truth.n_entries;
 }
 
+// Whoever makes units may deploy something.
+static void made_units_are_deployed(const LogJob *j, uint64_t number, WorldAuthor who) {
+        if (!j->has_id || had_us[who][ARGOSY__RIGHT__RIGHT_DEPLOY] == asks.port->now_us())
+                return;
+        for (unsigned i = 0; i < asks.n_units; i++)
+                if (j->touched >> i & 1 && !j->before[i].exists && j->after[i].exists)
+                        check_fail("work-is-allowed",
+                                   "job %" PRIu64 " (%s) makes %s, and is %s's, who may not deploy anything",
+                                   number, j->verb, asks.units[i].name, world_authors[who]);
+}
+
 // Whoever changes something may operate something.
 void rights_on_entry(const Argosy__LogBatch *batch) {
         note_rights();
@@ -71,6 +82,7 @@ void rights_on_entry(const Argosy__LogBatch *batch) {
                                 check_fail("work-is-allowed",
                                            "job %" PRIu64 " (%s) is %s's, who may not operate anything", i,
                                            log_truth.jobs[i]->verb, world_authors[who]);
+                        made_units_are_deployed(log_truth.jobs[i], i, who);
                 }
 }
 

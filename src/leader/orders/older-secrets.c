@@ -4,13 +4,16 @@
 // are old from the secrets'. What is told of a unit changes with its record, and with a new version: that
 // one marks the rows of all units that have an older one, some in each turn.
 //
-// Those whose registry is to see that secret (RegistryAuth=) get an order with the new one in that walk.
+// Those whose registry is to see that secret (RegistryAuth=) get an order with the new one in that walk, and
+// nodes that have refused them are asked again: a registry may have denied what it was shown.
 //
 // Cost: nothing while no unit has any; else a look-up of the unit's name for each row.
 
 #include "older-secrets.h"
 
+#include "due.h"
 #include "orders.h"
+#include "pending.h"
 #include "registry.h"
 #include "secret-users.h"
 #include "tables.h"
@@ -58,6 +61,11 @@ static size_t mark(Leader *l, Unit *u) {
         bool is_sent = shows_registry(l, u->name);
         size_t n = 0;
 
+        if (is_sent) {
+                unit_forget_exclusions(l, u, 0);
+                pending_mark(l, u);
+                leader_set_due(l, DUE_PLACEMENT | DUE_ENQUEUED); // it may have a node now
+        }
         for (ListNode *i = u->on_nodes.next; i != &u->on_nodes; i = i->next, n++) {
                 UnitOnNode *s = CONTAINER_OF(i, UnitOnNode, by_unit);
 

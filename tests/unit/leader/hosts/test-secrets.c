@@ -246,6 +246,24 @@ static void what_a_registry_is_to_see_is_the_newest_and_restarts_nothing(void **
         assert_int_equal(delete("db")->status, EBUSY);
 }
 
+// Nodes have refused the unit, as a registry does not take what it is shown: with another secret it may.
+static void with_another_secret_nodes_that_refused_are_asked_again(void **state) {
+        give_podman();
+        set("db", "me:first");
+        for (uint32_t i = 1; i <= 3; i++)
+                rig_host(&g, i)->refuses = true;
+        (void) change(START, "box.service", BOX);
+        rig_settle(&g);
+        assert_int_equal(rig_count_running(&g, "box.service"), 0);
+        for (uint32_t i = 1; i <= 3; i++)
+                rig_host(&g, i)->refuses = false;
+        rig_pass_ms(&g, 60000);
+        assert_int_equal(rig_count_running(&g, "box.service"), 0);
+        set("db", "me:second");
+        rig_settle(&g);
+        assert_int_equal(rig_count_running(&g, "box.service"), 1);
+}
+
 static void without_the_secret_no_registry_is_asked(void **state) {
         give_podman();
         RigAnswer *a = rig_change_with_and_settle(&g, START, "box.service", BOX, true, NULL);
@@ -345,7 +363,8 @@ int main(void) {
                 RIG_TEST(two_authors_at_once_get_a_version_each),
                 RIG_TEST(while_the_first_waits_for_its_key_others_are_served),
                 RIG_TEST(what_a_registry_is_to_see_is_the_newest_and_restarts_nothing),
-                RIG_TEST(without_the_secret_no_registry_is_asked),
+                RIG_TEST(with_another_secret_nodes_that_refused_are_asked_again),
+          RIG_TEST(without_the_secret_no_registry_is_asked),
                 RIG_TEST(it_outlives_its_leader),
                 RIG_TEST(without_its_key_nothing_is_sealed_or_sent),
         };

@@ -154,7 +154,7 @@ static Standing refresh_standing(Leader *l, const char *name) {
         Unit *u = unit_find(l, name);
         Standing standing = ordering_standing(l, name);
 
-        if (u && standing != u->ordering.standing) {
+        if (u && standing != u->ordering.standing && u->ordering.standing != TOLD_OTHERWISE) {
                 u->ordering.standing = TOLD_OTHERWISE;
                 ordering_mark(l, u);
         }

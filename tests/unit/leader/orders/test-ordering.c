@@ -161,12 +161,10 @@ static void what_failed_blocks_who_requires_it_until_it_is_up(void **state) {
 }
 
 // One request takes away what `b` needs; `c` needs `b` still, and `a` comes after one of them from now on.
-// However many a turn has time to look at.
 static void who_may_begin_at_last_comes_before_those_who_come_after_it(void **state) {
         char *names[] = {"a.service", "b.service"};
 
-        for (int i = 0; i < 4; i++) {
-                bool of_c = i % 2;
+        for (int of_c = 0; of_c < 2; of_c++) {
                 char *contents[] = {of_c ? SERVICE ON("two") "After=c.service\n"
                                          : SERVICE ON("two") "After=b.service\n",
                                     SERVICE ON("two")};
@@ -180,8 +178,6 @@ static void who_may_begin_at_last_comes_before_those_who_come_after_it(void **st
                 assert_int_equal(on(1, "bad.service"), FAILED);
                 assert_true(!rig_unit_on(&g, 2, "a.service") && !rig_unit_on(&g, 2, "b.service") &&
                             !rig_unit_on(&g, 2, "c.service"));
-                if (i >= 2)
-                        g.leader->limits.drained_looks = 1;
                 replace = true;
                 change_many(START, 2, names, contents);
                 replace = false;

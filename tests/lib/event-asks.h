@@ -22,6 +22,7 @@ typedef struct Asked {
         uint64_t since_job;     // with no cursor; 0: none
         const char *pattern;    // NULL: none
         Argosy__EventKind kind; // NONE: all
+        bool words;             // beside `kind`: what is said of the stream itself
         uint32_t max_bytes;
         const Argosy__Author *author; // NULL: the host itself
         bool answered;
@@ -62,13 +63,16 @@ static inline void asked_on_response(const Argosy__Response *r, void *userdata) 
 }
 
 static inline void asked_ask(Rig *g, Asked *a) {
+        Argosy__EventKind kinds[] = {a->kind, ARGOSY__EVENT_KIND__EVENT_STREAM};
+        bool some = a->kind != ARGOSY__EVENT_KIND__EVENT_NONE;
+
         asked_forget(a);
         a->answered = false;
         Argosy__Request__Events q = MESSAGE_OF(
                 request__events, .cursor = a->cursor, .from_now = a->from_now, .no_wait = a->no_wait,
                 .since_job = *a->cursor ? 0 : a->since_job, .patterns = (char **) &a->pattern,
-                .n_patterns = a->pattern != NULL, .kinds = &a->kind,
-                .n_kinds = a->kind != ARGOSY__EVENT_KIND__EVENT_NONE, .max_bytes = a->max_bytes);
+                .n_patterns = a->pattern != NULL, .kinds = kinds,
+                .n_kinds = some ? 1 + (size_t) a->words : 0, .max_bytes = a->max_bytes);
         Argosy__Request request = REQUEST_OF(EVENTS, events, &q);
         assert_int_equal(leader_request(g->leader, a->author, &request, asked_on_response, a, &a->cancel),
                          0);
@@ -96,6 +100,14 @@ static inline const char *event_value(const Argosy__Event *e, size_t i) {
 
 static inline bool event_is_word(const Argosy__Event *e, const char *word) {
         return e->kind == ARGOSY__EVENT_KIND__EVENT_STREAM && streq(event_value(e, 0), word);
+}
+
+// All that there is of this kind follows.
+static inline bool event_begins(const Argosy__Event *e, Argosy__EventKind kind) {
+        const EventKindInfo *info = event_kind_info(kind);
+        const char *kinds = event_value(e, EVENT_STREAM_KINDS);
+
+        return event_is_word(e, EVENT_STREAM_BEGINS) && (!*kinds || (info && strstr(kinds, info->name)));
 }
 
 // The newest of these events, or NULL.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Check of the cursor of an answer: who reads events from there is told of the change that was answered.
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -46,16 +47,17 @@ static bool pull(Asked *asked) {
         return asked->answered && asked->status == 0;
 }
 
-// He is told of the job, or that all is told anew. Of jobs the newest are kept, so many (event_jobs).
+// He is told of the job, or that jobs are told anew: of these the leader keeps the newest, and the next one
+// only those that its voter has seen. Who asks for jobs alone is not told that, so he asks for words, too.
 static bool is_told(Asked *asked, uint64_t job) {
         char name[24];
 
         snprintf(name, sizeof(name), "%" PRIu64, job);
         for (unsigned i = 0; i < CURSOR_ANSWERS; i++) {
                 if (!pull(asked))
-                        return true;
+                        return asked->status != EINVAL; // a cursor that the leader has given is one
                 for (size_t k = 0; k < asked->n; k++)
-                        if (event_is_word(asked->events[k], EVENT_STREAM_BEGINS))
+                        if (event_begins(asked->events[k], ARGOSY__EVENT_KIND__EVENT_JOB))
                                 return true;
                 if (asked_find(asked, ARGOSY__EVENT_KIND__EVENT_JOB, name))
                         return true;
@@ -69,10 +71,12 @@ void cursors_on_settled(void) {
         Draw d = draw_from(world.plan.chance ^ UINT64_C(0x637572736f72) ^ asks.n_asked);
         uint64_t job;
         const Argosy__Response *r = draw_one_in(&d, 3) ? find_change(&job) : NULL;
-        Asked asked = {.no_wait = true, .kind = ARGOSY__EVENT_KIND__EVENT_JOB, .max_bytes = CURSOR_BYTES};
+        Asked asked = {.no_wait = true,
+                       .kind = ARGOSY__EVENT_KIND__EVENT_JOB,
+                       .words = true,
+                       .max_bytes = CURSOR_BYTES};
 
-        if (!r || log_truth.n_jobs > world.rig.leader->limits.event_jobs ||
-            strlen(r->cursor) >= sizeof(asked.cursor))
+        if (!r || strlen(r->cursor) >= sizeof(asked.cursor))
                 return;
         check_says("cursors-miss-nothing");
         strcpy(asked.cursor, r->cursor);

@@ -138,19 +138,11 @@ static void drop_states(Follower *f, const char *unit) {
                         f->objects[i - 1] = f->objects[--f->n];
 }
 
-static bool is_of_kinds(const char *kinds, Argosy__EventKind kind) {
-        const EventKindInfo *info = event_kind_info(kind);
-
-        return !*kinds || (info && strstr(kinds, info->name));
-}
-
 static void take_stream(Follower *f, const Argosy__Event *e) {
-        const char *kinds = event_value(e, EVENT_STREAM_KINDS);
-
         if (event_is_word(e, EVENT_STREAM_BEGINS)) {
                 f->complete = false;
                 for (size_t i = 0; i < f->n; i++)
-                        f->objects[i].stale |= is_of_kinds(kinds, f->objects[i].kind);
+                        f->objects[i].stale |= event_begins(e, f->objects[i].kind);
         } else if (event_is_word(e, EVENT_STREAM_COMPLETE)) {
                 f->complete = true;
                 for (size_t i = f->n; i > 0; i--)

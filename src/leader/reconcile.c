@@ -412,6 +412,12 @@ static const TurnStep before_decisions[] = {
          held_jobs_step},
 };
 
+// None goes out before it is known who is blocked no longer, since others come after those.
+static void send_orders(Leader *l) {
+        if (list_is_empty(&l->ordering_new))
+                orders_flush(l);
+}
+
 // What says something that lasts. Without authority it stays noted until leader_on_authority(), or the end.
 static const TurnStep with_authority[] = {
         {WHEN(MARKED_HOSTS(HOST_BEAT)), sessions_acknowledge},
@@ -419,8 +425,10 @@ static const TurnStep with_authority[] = {
         {WHEN(MARKED_HOSTS(HOST_BARRIER)), sessions_start_barrier},
         {MARKED(DUE_PREVIOUS_NODES), orders_mark_awaiting},
         {WHEN(UNPULLED), pull_some}, // what was touched since
-        {WHEN(DUE_LIST(recovering_walks), DUE_LIST(replacing_due), DUE_LIST(ordering)), ordering_drain},
-        {WHEN(MARKED_HOSTS(HOST_ORDERS)), orders_flush},
+        {WHEN(DUE_LIST(recovering_walks), DUE_LIST(replacing_due), DUE_LIST(ordering),
+              DUE_LIST(ordering_new)),
+         ordering_drain},
+        {WHEN(MARKED_HOSTS(HOST_ORDERS)), send_orders},
         {WHEN(MARKED_HOSTS(HOST_FILE_QUESTION)), file_pieces_turn},
         {WHEN(MARKED_HOSTS(HOST_SESSION_BEGUN)), node_calls_on_sessions_begun},
         {WHEN(UNPULLED), pull_some}, // what is held back, and what has ended

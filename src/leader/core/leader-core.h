@@ -342,6 +342,7 @@ struct Leader {
         SecretUsers secret_users;  // which recorded units have which secrets, and in which versions
         uint64_t secrets_followed; // revision of the secrets as of which the rows of their units were marked
         ListNode ordering;         // Unit.order_due: those who depend on it are to be looked at
+        ListNode ordering_new;     // likewise, and before that whether it is blocked no longer
         uint64_t n_globals_judged; // units on nodes, one by one
         ListNode awaiting;         // UnitOnNode.awaiting
 

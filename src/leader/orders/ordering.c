@@ -376,10 +376,10 @@ void ordering_adjust(const UnitOnNode *s, Argosy__UnitOrder *o) {
 // ------------------------------------------------------------------------------------------------ changes
 
 void ordering_mark(Leader *l, Unit *u) {
-        if (l->dependencies.names.count == 0 || list_is_linked(&unit_work_seen(u)->order_due) ||
-            !dependencies_knows(&l->dependencies, u->name))
+        if (l->dependencies.names.count == 0 || !dependencies_knows(&l->dependencies, u->name))
                 return;
-        list_append(&l->ordering, &unit_work(l, u)->order_due);
+        list_unlink(&unit_work(l, u)->order_due);
+        list_append(&l->ordering_new, &unit_work(l, u)->order_due);
         leader_mark(l);
 }
 
@@ -489,22 +489,25 @@ static bool unblock_peer_next(const DependencyPeer *peer, void *userdata) {
 
         if (u) {
                 list_unlink(&unit_work(l, u)->order_due);
-                list_append(&l->ordering, &unit_work(l, u)->order_due);
+                list_append(&l->ordering_new, &unit_work(l, u)->order_due);
         }
         return false;
 }
 
 // Nobody waits for a unit that is blocked. So that nothing begins before a unit that is blocked no longer,
-// all these are known before any start is let go.
-static void unblock_due(Leader *l) {
-        size_t left = l->limits.drained_looks;
+// all these are known before any start is let go. Each is looked at once since something of it has changed.
+// False: there are more for the next turn.
+static bool unblock_new(Leader *l) {
+        for (size_t left = l->limits.drained_looks; left > 0 && !list_is_empty(&l->ordering_new); left--) {
+                ListNode *first = l->ordering_new.next;
+                Unit *u = CONTAINER_OF(first, UnitWork, order_due)->unit;
 
-        for (ListNode *i = l->ordering.next; i != &l->ordering && left > 0; i = i->next, left--) {
-                Unit *u = CONTAINER_OF(i, UnitWork, order_due)->unit;
-
+                list_unlink(first);
+                list_append(&l->ordering, first);
                 if (unblock(l, u))
                         dependencies_each_on(&l->dependencies, u->name, unblock_peer_next, l);
         }
+        return list_is_empty(&l->ordering_new);
 }
 
 void ordering_drain(Leader *l) {
@@ -512,7 +515,10 @@ void ordering_drain(Leader *l) {
 
         recovering_step(l);
         reconsider_replacers(l);
-        unblock_due(l);
+        if (!unblock_new(l)) {
+                leader_mark(l);
+                return;
+        }
         list_splice(&due, &l->ordering);
         for (unsigned n = 0; n < l->limits.drained_units && !list_is_empty(&due); n++) {
                 Unit *u = CONTAINER_OF(due.next, UnitWork, order_due)->unit;
@@ -637,4 +643,5 @@ int ordering_take(const Leader *l, Dependencies *planned, BatchBuilder *b, const
 
 void ordering_retire(Leader *l) {
         list_init(&l->ordering);
+        list_init(&l->ordering_new);
 }

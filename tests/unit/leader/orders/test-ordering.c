@@ -161,10 +161,12 @@ static void what_failed_blocks_who_requires_it_until_it_is_up(void **state) {
 }
 
 // One request takes away what `b` needs; `c` needs `b` still, and `a` comes after one of them from now on.
+// However many a turn has time to look at.
 static void who_may_begin_at_last_comes_before_those_who_come_after_it(void **state) {
         char *names[] = {"a.service", "b.service"};
 
-        for (int of_c = 0; of_c < 2; of_c++) {
+        for (int i = 0; i < 4; i++) {
+                bool of_c = i % 2;
                 char *contents[] = {of_c ? SERVICE ON("two") "After=c.service\n"
                                          : SERVICE ON("two") "After=b.service\n",
                                     SERVICE ON("two")};
@@ -178,6 +180,8 @@ static void who_may_begin_at_last_comes_before_those_who_come_after_it(void **st
                 assert_int_equal(on(1, "bad.service"), FAILED);
                 assert_true(!rig_unit_on(&g, 2, "a.service") && !rig_unit_on(&g, 2, "b.service") &&
                             !rig_unit_on(&g, 2, "c.service"));
+                if (i >= 2)
+                        g.leader->limits.drained_looks = 1;
                 replace = true;
                 change_many(START, 2, names, contents);
                 replace = false;
@@ -191,6 +195,25 @@ static void who_may_begin_at_last_comes_before_those_who_come_after_it(void **st
                 teardown(NULL);
                 setup(NULL);
         }
+}
+
+// Each has come to stand otherwise when the other one is looked at.
+static void two_that_are_blocked_and_name_each_other_come_to_rest(void **state) {
+        char *names[] = {"a.service", "b.service"},
+             *contents[] = {SERVICE ON("two") "Requires=bad.service\nAfter=b.service\n",
+                            SERVICE ON("three") "Requires=bad.service\nWants=a.service\n"};
+
+        g.bad = hash_of(SERVICE ON("one"), strlen(SERVICE ON("one")));
+        change(SUBMIT, "bad.service", SERVICE ON("one"));
+        g.leader->limits.drained_looks = 4;
+        change_many(START, 2, names, contents);
+        rig_pass_ms(&g, 1500);
+        assert_int_equal(on(1, "bad.service"), FAILED);
+        assert_true(!rig_unit_on(&g, 2, "a.service") && !rig_unit_on(&g, 3, "b.service"));
+        says(UP, 1, "bad.service");
+        assert_int_equal(on(3, "b.service"), ACTIVATING);
+        rig_pass_ms(&g, 3000);
+        assert_true(is_up(2, "a.service") && is_up(3, "b.service"));
 }
 
 static void a_stop_takes_those_along_that_require_the_unit_and_is_the_last(void **state) {
@@ -635,6 +658,7 @@ int main(void) {
                 T(who_needs_a_one_shot_is_told_that_nobody_can_tell_how_it_ended),
                 T(what_failed_blocks_who_requires_it_until_it_is_up),
                 T(who_may_begin_at_last_comes_before_those_who_come_after_it),
+                T(two_that_are_blocked_and_name_each_other_come_to_rest),
                 T(a_stop_takes_those_along_that_require_the_unit_and_is_the_last),
                 T(all_that_go_along_are_counted),
                 T(a_stop_waits_for_nobody_who_goes_on),

@@ -261,6 +261,11 @@ UnitEntry *cluster_state_find_unit(const ClusterState *s, const char *name);
 // Sorted by name (bytes). Put together again only after units were added or removed. 0 or -ENOMEM.
 int cluster_state_units(ClusterState *s, UnitEntry ***ret, size_t *ret_n) _warn_unused_;
 size_t cluster_state_n_units(const ClusterState *s);
+// Ends the round with anything but 0.
+typedef int (*UnitEntryEach)(UnitEntry *u, void *userdata);
+// Calls `each` for the units whose names begin so, in their order: O(log n), and those. 0, or what `each`
+// returned. No unit is added or removed meanwhile.
+int cluster_state_each_unit(const ClusterState *s, const char *prefix, UnitEntryEach each, void *userdata);
 // The first one behind that name, which no unit needs to have; "": the first of all. NULL: there is none.
 UnitEntry *cluster_state_next_unit(const ClusterState *s, const char *name);
 // All units, in the order in which this state came to know them, one with each call; NULL: these were all.

@@ -28,7 +28,7 @@
         LIMIT(label_work, 4096, 1,                                                                          \
               "work of a turn on hosts whose labels have changed, in units of about 1 us")                  \
         LIMIT(placed_hosts, 4096, 1, "hosts that the Placement is told of in a turn, at about 0.5 us each") \
-        LIMIT(outcomes_looked, 4096, 1,                                                                     \
+        LIMIT(outcomes_looked, 2048, 1,                                                                     \
               "outcomes of which a turn finds out whether the log has them, at about 0.2 us each")          \
         LIMIT(orders_made, 512, 1, "orders that a turn makes or walks past, at about 4 us each")            \
         LIMIT(globals_judged, 2048, 1, "global units on nodes that a turn judges, at about 1 us each")      \

@@ -206,6 +206,10 @@ int cluster_state_units(ClusterState *s, UnitEntry ***ret, size_t *ret_n) {
         return 0;
 }
 
+int cluster_state_each_unit(const ClusterState *s, const char *prefix, UnitEntryEach each, void *userdata) {
+        return unit_order_each(&s->by_name, prefix, each, userdata);
+}
+
 UnitEntry *cluster_state_next_unit(const ClusterState *s, const char *name) {
         return unit_order_next(&s->by_name, name);
 }

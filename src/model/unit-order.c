@@ -121,6 +121,26 @@ UnitEntry *unit_order_next(const UnitOrder *o, const char *name) {
         return block + 1 < o->n_blocks ? o->blocks[block + 1]->units[0] : NULL;
 }
 
+int unit_order_each(const UnitOrder *o, const char *prefix, UnitEntryEach each, void *userdata) {
+        size_t len = strlen(prefix), block = find_block(o, prefix), at = 0;
+
+        if (block < o->n_blocks)
+                at = SORTED_COUNT(o->blocks[block]->n, i,
+                                  strcmp(name_of(o->blocks[block]->units[i]), prefix) < 0);
+        for (; block < o->n_blocks; block++, at = 0)
+                for (; at < o->blocks[block]->n; at++) {
+                        UnitEntry *u = o->blocks[block]->units[at];
+                        int r;
+
+                        if (strncmp(name_of(u), prefix, len) != 0)
+                                return 0;
+                        r = each(u, userdata);
+                        if (r != 0)
+                                return r;
+                }
+        return 0;
+}
+
 void unit_order_copy(const UnitOrder *o, UnitEntry **ret) {
         for (size_t i = 0; i < o->n_blocks; i++) {
                 memcpy(ret, o->blocks[i]->units, o->blocks[i]->n * sizeof(*ret));

@@ -23,5 +23,7 @@ int unit_order_add(UnitOrder *o, UnitEntry *unit) _warn_unused_;
 void unit_order_remove(UnitOrder *o, const UnitEntry *unit); // it is in it
 UnitEntry *unit_order_next(const UnitOrder *o,
                            const char *name); // the first behind that name; NULL: there is none
+// Calls `each` for those whose names begin so, in their order, until it returns anything but 0: that, or 0.
+int unit_order_each(const UnitOrder *o, const char *prefix, UnitEntryEach each, void *userdata);
 // All of them, into an array with room for them.
 void unit_order_copy(const UnitOrder *o, UnitEntry **ret);

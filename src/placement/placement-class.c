@@ -222,18 +222,26 @@ void shape_unref(Placement *p, uint32_t shape) {
 
 // ------------------------------------------------------------------------------------------------ globs
 
-static bool is_for(const Placement *p, const char *glob, const PlacedUnit *u) {
-        return fnmatch(glob, u->name, 0) == 0 || is_claimed(p, p->shapes[u->shape].class, glob);
+uint16_t placement_name_hash(const char *name) {
+        return (uint16_t) map_hash(name, strlen(name));
 }
 
-// A glob came or went: units that it is for get another shape. It looks at every unit.
-static void units_reshape(Placement *p, const char *glob) {
-        for (uint32_t i = 0; i < p->unit_slots.n; i++)
-                if (p->unit_slots.used[i] && is_for(p, glob, &p->units[i])) {
-                        const PlacedUnit *u = &p->units[i];
+static void unit_reshape(Placement *p, const Glob *g, uint32_t unit) {
+        const PlacedUnit *u = &p->units[unit];
 
-                        placement_unit_change(p, i, p->shapes[u->shape].class, u->role, u->priority);
-                }
+        if (glob_matches(g, u->name) || is_claimed(p, p->shapes[u->shape].class, g->text))
+                placement_unit_change(p, unit, p->shapes[u->shape].class, u->role, u->priority);
+}
+
+// A glob came or went: units that it is for get another shape. It looks at every unit: for a name at hashes
+// that stand beside each other, else at the unit, which is somewhere in memory (up to 0.7 us each).
+static void units_reshape(Placement *p, const Glob *g) {
+        bool is_name = !g->text[g->plain] && *g->text != PLACEMENT_CLAIM && *g->text != PLACEMENT_SHARED;
+        uint16_t hash = placement_name_hash(g->text);
+
+        for (uint32_t i = 0; i < p->unit_slots.n; i++)
+                if (p->unit_slots.used[i] && (!is_name || p->name_hashes[i] == hash))
+                        unit_reshape(p, g, i);
 }
 
 // 0 or -ENOSPC.
@@ -255,7 +263,8 @@ static int glob_get(Placement *p, const char *text, bool one_sided, uint32_t *re
         *g = (Glob){.text = key + 1, .one_sided = one_sided, .plain = strcspn(text, "*?[\\"), .refs = 1};
         g->key = TAKE_PTR(key);
         number_add(&p->globs_by_text, g->key, *ret);
-        units_reshape(p, text);
+        const Glob of = *g; // whose place may move
+        units_reshape(p, &of);
         return 0;
 }
 
@@ -267,7 +276,8 @@ static void glob_unref(Placement *p, uint32_t glob) {
                 return;
         map_take_str(&p->globs_by_text, key);
         slots_give(&p->glob_slots, glob); // from now on no name matches it
-        units_reshape(p, key + 1);
+        const Glob of = *g; // whose place may move
+        units_reshape(p, &of);
         g = &p->globs[glob];
         numbers_done(&g->declared);
         numbers_done(&g->matched);

@@ -210,11 +210,12 @@ struct Placement {
         Role *roles;
         Queue *queues;
         PlacedUnit *units;
+        uint16_t *name_hashes; // of these, beside each other: placement_name_hash()
         Link *links;
         Ties *ties; // by unit, as far as any had a link
         uint32_t hosts_allocated, nodes_allocated, classes_allocated, selectors_allocated, shapes_allocated,
                 globs_allocated, groups_allocated, spreads_allocated, roles_allocated, queues_allocated,
-                units_allocated, links_allocated, ties_allocated;
+                units_allocated, name_hashes_allocated, links_allocated, ties_allocated;
         Map classes_by_key, selectors_by_key, shapes_by_key, globs_by_text, groups_by_name, keys_by_name,
                 pairs_by_text, queues_by_key; // number + 1 as the value
         Key *keys;
@@ -275,6 +276,8 @@ bool conflict_on(const Placement *p, const Selector *s, uint32_t node);
 // The same for a unit that is there itself, and which unit's name or demand it is.
 bool conflict_with_others(const Placement *p, uint32_t unit);
 void conflicts_count(Placement *p, const Shape *shape, uint32_t node, int step);
+// Of names and of globs without wildcards.
+uint16_t placement_name_hash(const char *name);
 void shape_get(Placement *p, uint32_t class, const char *name, uint32_t *ret);
 void shape_unref(Placement *p, uint32_t shape);
 

@@ -274,8 +274,9 @@ static size_t things_bytes(const Placement *p) {
                p->shapes_allocated * sizeof *p->shapes + p->globs_allocated * sizeof *p->globs +
                p->groups_allocated * sizeof *p->groups + p->spreads_allocated * sizeof *p->spreads +
                p->roles_allocated * sizeof *p->roles + p->queues_allocated * sizeof *p->queues +
-               p->units_allocated * sizeof *p->units + p->links_allocated * sizeof *p->links +
-               p->ties_allocated * sizeof *p->ties +
+               p->units_allocated * sizeof *p->units +
+               p->name_hashes_allocated * sizeof *p->name_hashes +
+               p->links_allocated * sizeof *p->links + p->ties_allocated * sizeof *p->ties +
                p->keys_allocated * sizeof *p->keys + p->pairs_allocated * sizeof *p->pairs;
 }
 
@@ -381,6 +382,7 @@ static void free_tables(Placement *p) {
         FREE_TABLE(p, role_heap);
         FREE_TABLE(p, queues);
         FREE_TABLE(p, units);
+        FREE_TABLE(p, name_hashes);
         FREE_TABLE(p, links);
         FREE_TABLE(p, ties);
         FREE_TABLE(p, exclusions);

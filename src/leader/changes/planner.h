@@ -59,8 +59,8 @@ typedef struct Planner {
         bool too_many_along; // with the one that is being planned
         Map contents;        // of the units that were planned (request-affinity.c)
         Map mates;           // Mate by name (request-mates.c): units that are activated, and by whom
-        ReplaceCycles replacers; // of the state and of this request
-        bool replacers_known, replacers_planned;
+        ReplaceCycles replacers; // of this request, and whom they replace in the state
+        bool replacers_planned;
         size_t placed_bytes; // contents in which a line was looked for
 } Planner;
 

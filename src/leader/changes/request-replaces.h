@@ -7,8 +7,9 @@
 #include "replace-cycles.h"
 #include "unit-file.h"
 
-// All units with Replaces=. 0 or -ENOMEM; *ret is to be freed also then.
-int replace_cycles_of_state(ClusterState *state, ReplaceCycles *ret);
+// Adds the units with Replaces= that a unit with these options would replace, and whom these replace, and so
+// on; not those that `all` has, of which the same is known. 0 or -ENOMEM.
+int replace_cycles_add_replaced(const ClusterState *state, const UnitOptions *options, ReplaceCycles *all);
 // Whether the unit may have these options: 0, -EINVAL and *ret_why, -ENOMEM.
 int replace_cycles_check(const ReplaceCycles *l, const char *name, const char *path,
                          const UnitOptions *options, char **ret_why);

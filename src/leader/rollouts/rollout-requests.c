@@ -123,7 +123,7 @@ static int check_affinity(Leader *l, const char *name, const UnitOptions *option
 
 static int check_replaces(Leader *l, const char *name, const UnitOptions *options, char **ret_why) {
         ReplaceCycles all = {};
-        int r = replace_cycles_of_state(l->state, &all);
+        int r = replace_cycles_add_replaced(l->state, options, &all);
 
         r = r < 0 ? r : replace_cycles_check(&all, name, name, options, ret_why);
         replace_cycles_done(&all);

@@ -28,6 +28,21 @@ void replace_cycles_done(ReplaceCycles *l) {
         *l = (ReplaceCycles){};
 }
 
+bool replace_cycles_has(const ReplaceCycles *l, const char *name) {
+        for (size_t i = 0; i < l->n; i++)
+                if (streq(l->of[i].name, name))
+                        return true;
+        return false;
+}
+
+bool replace_cycles_names(const ReplaceCycles *l, size_t n, const char *glob) {
+        for (size_t i = 0; i < n; i++)
+                for (char **g = l->of[i].options->replaces; g && *g; g++)
+                        if (streq(*g, glob))
+                                return true;
+        return false;
+}
+
 int replace_cycles_put(ReplaceCycles *l, const char *name, UnitOptions *options) {
         char *copy;
 

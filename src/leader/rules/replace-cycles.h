@@ -22,6 +22,9 @@ typedef struct ReplaceCycles { // zero-initialised: none
 void replace_cycles_done(ReplaceCycles *l);
 // Takes a reference to the options, and forgets what the unit had before. 0 or -ENOMEM.
 int replace_cycles_put(ReplaceCycles *l, const char *name, UnitOptions *options);
+bool replace_cycles_has(const ReplaceCycles *l, const char *name);
+// Whether one of the first `n` names just that, a unit or a pattern, in Replaces=.
+bool replace_cycles_names(const ReplaceCycles *l, size_t n, const char *glob);
 // Whether the unit, with these options, replaces one that replaces ... the unit. REPLACE_CYCLE_FOUND and
 // the names on the way in `ret`, 0, or -ENOMEM.
 enum { REPLACE_CYCLE_FOUND = 1 };

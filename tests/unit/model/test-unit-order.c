@@ -31,6 +31,33 @@ FIXTURE(setup) {
         }
 }
 
+typedef struct Round {
+        const char *prefix;
+        size_t at, n, last; // of `units`: the next one that may come; how many have come, and may
+} Round;
+
+static int next_of(UnitEntry *u, void *userdata) {
+        Round *r = userdata;
+
+        while (r->at < UNITS && !(is_in[r->at] && strncmp(names[r->at], r->prefix, strlen(r->prefix)) == 0))
+                r->at++;
+        assert_in_range(r->at, 0, UNITS - 1);
+        assert_ptr_equal(u, &units[r->at++]);
+        return ++r->n == r->last ? -ECANCELED : 0;
+}
+
+static void check_each(const UnitOrder *o, const char *prefix) {
+        Round all = {.prefix = prefix}, some = {.prefix = prefix};
+        size_t n = 0;
+
+        for (size_t i = 0; i < UNITS; i++)
+                n += is_in[i] && strncmp(names[i], prefix, strlen(prefix)) == 0;
+        assert_int_equal(unit_order_each(o, prefix, next_of, &all), 0);
+        assert_int_equal(all.n, n);
+        some.last = n / 2;
+        assert_int_equal(unit_order_each(o, prefix, next_of, &some), some.last > 0 ? -ECANCELED : 0);
+}
+
 static void check_all(const UnitOrder *o) {
         static UnitEntry *all[UNITS];
         const UnitEntry *at = NULL;
@@ -45,6 +72,9 @@ static void check_all(const UnitOrder *o) {
                 assert_ptr_equal(all[n++], at);
         }
         assert_null(unit_order_next(o, at ? at->record->name : ""));
+        for (const char *const *prefix = (const char *const[]){"", "a", "b4", "c49@", "c9", "d", NULL}; *prefix;
+             prefix++)
+                check_each(o, *prefix);
 }
 
 // Also behind a name that is not there.

@@ -108,6 +108,18 @@ static void a_pattern_that_matches_the_unit_is_refused(void **state) {
         assert_null(rig_record(&g, "web@1.service"));
 }
 
+// Those are found that a pattern means, and whom these replace, also of the same request.
+static void a_cycle_is_found_over_patterns(void **state) {
+        start("a@1.service", SERVICE "[X-Argosy]\nReplaces=b@*\n");
+        start("b@1.service", SERVICE);
+        start("b@2.service", SERVICE "[X-Argosy]\nReplaces=c.service none@*\n");
+        start("d.service", SERVICE "[X-Argosy]\nReplaces=a@[12].service\n");
+        assert_refused(SUBMIT, "c.service", SERVICE "[X-Argosy]\nReplaces=d.service\n",
+                       ":4: units replace each other in a cycle: c.service replaces d.service replaces "
+                       "a@1.service replaces b@2.service replaces c.service");
+        start("c.service", SERVICE "[X-Argosy]\nReplaces=b@1*\n");
+}
+
 static void a_cycle_is_refused_with_its_line_and_nothing_is_stored(void **state) {
         start("a.service", SERVICE "[X-Argosy]\nReplaces=b.*\n");
         start("b.service", SERVICE "[X-Argosy]\nReplaces=c.*\n");
@@ -127,6 +139,7 @@ RUN_TESTS(
                                         teardown),
         cmocka_unit_test_setup_teardown(a_new_leader_finds_who_is_to_leave, setup, teardown),
         cmocka_unit_test_setup_teardown(a_pattern_that_matches_the_unit_is_refused, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_cycle_is_found_over_patterns, setup, teardown),
         cmocka_unit_test_setup_teardown(a_cycle_is_refused_with_its_line_and_nothing_is_stored,
                                         setup, teardown)
 )

@@ -72,9 +72,9 @@ static void check_all(const UnitOrder *o) {
                 assert_ptr_equal(all[n++], at);
         }
         assert_null(unit_order_next(o, at ? at->record->name : ""));
-        for (const char *const *prefix = (const char *const[]){"", "a", "b4", "c49@", "c9", "d", NULL}; *prefix;
-             prefix++)
-                check_each(o, *prefix);
+        static const char *const prefixes[] = {"", "a", "b4", "c49@", "c9", "d"};
+        for (size_t i = 0; i < ELEMENTSOF(prefixes); i++)
+                check_each(o, prefixes[i]);
 }
 
 // Also behind a name that is not there.

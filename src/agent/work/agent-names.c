@@ -193,7 +193,8 @@ static void keep_ours(NameCheck *c, size_t i) {
                 free(TAKE_PTR(c->refusals[i]));
 }
 
-static void on_places(const char *why, void *userdata) {
+// From whoever was asked; the first reason is said.
+static void on_answer(const char *why, void *userdata) {
         _cleanup_free_ NameRef *ref = userdata;
         NameCheck *c = ref->check;
 
@@ -210,19 +211,10 @@ static void look_at_places(NameCheck *c, size_t i) {
                 return;
         *ref = (NameRef){c, i};
         c->n_asked++;
-        if (agent_places_look(c->agent, &c->places[i], on_places, ref) < 0) {
+        if (agent_places_look(c->agent, &c->places[i], on_answer, ref) < 0) {
                 c->n_asked--;
                 free(ref);
         }
-}
-
-static void on_container(const char *why, void *userdata) {
-        _cleanup_free_ NameRef *ref = userdata;
-        NameCheck *c = ref->check;
-
-        if (why && !c->refusals[ref->at])
-                c->refusals[ref->at] = strdup(why);
-        step_done(c);
 }
 
 // Of one that is here, too, if it is down: then its start looks as well.
@@ -236,8 +228,7 @@ static void look_at_container(NameCheck *c, size_t i) {
                 return;
         *ref = (NameRef){c, i};
         c->n_asked++;
-        if (agent_container_names_ask(c->agent, m->name, content.data, content.len, on_container, ref) <=
-            0) {
+        if (agent_container_names_ask(c->agent, m->name, content.data, content.len, on_answer, ref) <= 0) {
                 c->n_asked--;
                 free(ref);
         }

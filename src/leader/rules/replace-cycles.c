@@ -28,11 +28,16 @@ void replace_cycles_done(ReplaceCycles *l) {
         *l = (ReplaceCycles){};
 }
 
-bool replace_cycles_has(const ReplaceCycles *l, const char *name) {
+// NULL: it is not among them.
+static ReplaceUnit *find(const ReplaceCycles *l, const char *name) {
         for (size_t i = 0; i < l->n; i++)
                 if (streq(l->of[i].name, name))
-                        return true;
-        return false;
+                        return &l->of[i];
+        return NULL;
+}
+
+bool replace_cycles_has(const ReplaceCycles *l, const char *name) {
+        return find(l, name);
 }
 
 bool replace_cycles_names(const ReplaceCycles *l, size_t n, const char *glob) {
@@ -44,15 +49,15 @@ bool replace_cycles_names(const ReplaceCycles *l, size_t n, const char *glob) {
 }
 
 int replace_cycles_put(ReplaceCycles *l, const char *name, UnitOptions *options) {
+        ReplaceUnit *known = find(l, name);
         char *copy;
 
-        for (size_t i = 0; i < l->n; i++)
-                if (streq(l->of[i].name, name)) {
-                        options->refs++;
-                        unit_options_unref(l->of[i].options);
-                        l->of[i].options = options;
-                        return 0;
-                }
+        if (known) {
+                options->refs++;
+                unit_options_unref(known->options);
+                known->options = options;
+                return 0;
+        }
         if (ARRAY_GROW(l->of, l->allocated, l->n + 1) < 0)
                 return -ENOMEM;
         copy = strdup(name);
@@ -79,12 +84,9 @@ typedef struct Search {
 } Search;
 
 static const UnitOptions *find_options(const Search *s, const char *name) {
-        if (name == s->name)
-                return s->options;
-        for (size_t i = 0; i < s->all->n; i++)
-                if (streq(s->all->of[i].name, name))
-                        return s->all->of[i].options;
-        return NULL;
+        const ReplaceUnit *known = name == s->name ? NULL : find(s->all, name);
+
+        return name == s->name ? s->options : known ? known->options : NULL;
 }
 
 // A pattern that a unit's own name matches does not mean the unit itself.

@@ -210,6 +210,29 @@ def test_a_timer_of_a_template_brings_its_service(c: Cluster):
     assert not c.known(), c.known()
 
 
+def test_what_a_timer_of_the_folder_runs_is_only_loaded(c: Cluster):
+    node = c.node("n2")
+    node.run(f"rm -rf {EXPORT}")
+    files = {"backup.timer": "[Timer]\nOnActiveSec=1h\n[Install]\nWantedBy=timers.target\n", "backup.service": SLEEPER}
+    write(node, files)
+    c.ctl_fails(f"apply --plan {FOLDER}", on=node, status=5, saying="backup.service: is new, to be loaded")
+    c.ctl(f"apply {FOLDER}", on=node)
+    assert c.where("backup.timer") and c.shown("backup").startswith("loaded inactive")
+    c.where("backup.timer").run("systemctl start backup.service")
+    eventually(lambda: c.shown("backup").startswith("loaded active"), what="the backup")
+    assert "2 units, nothing to do" in c.ctl(f"apply --prune {FOLDER}", on=node)
+    run = c.invocation("backup")
+    write(node, files | {"backup.service": OTHER})
+    c.ctl(f"apply {FOLDER}", on=node)
+    assert c.invocation("backup") == run, "a running backup was stopped for its new file"
+    write(node, files | {"argosy.set": "launched backup.service\n"})
+    c.ctl(f"apply {FOLDER}", on=node)
+    assert "loaded -> launched" in c.ctl("history --limit=1 backup")
+    c.ctl(f"export {EXPORT} --set=shop", on=node)
+    c.ctl(f"apply --plan {EXPORT}", on=node)
+    c.ctl("destroy backup.timer backup.service", on=node)
+
+
 def test_an_apply_goes_on_when_its_leader_is_lost(c: Cluster):
     count = 4000
     leader = c.leader()

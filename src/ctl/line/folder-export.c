@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // See folder-export.h. A template and a plain unit have a file each. An instance has none if its template's
-// is the same, but then a line in argosy.set, as has everything that is not to be launched: one unit a line,
-// so that two versions of the folder differ in what differs.
+// is the same, but then a line in argosy.set, as has everything that is not to be launched, and everything
+// else, too, if the set has a timer or the like (unit-folder.h): one unit a line, so that two versions of
+// the folder differ in what differs.
 //
 // A folder that somebody keeps by hand is not written over: an export says so in the first line of its
 // argosy.set. While files change, argosy.set is one that cannot be applied, since half an export with
@@ -91,13 +92,24 @@ static int add_unit(FolderExport *e, const FolderExportUnit *u, Buf *why) {
                 r = add_file(e, u, why);
         if (r < 0 || unit_name_kind(u->name, NULL) == UNIT_NAME_TEMPLATE)
                 return r;
-        if (as_template == 0 && u->target == ARGOSY__TARGET__TARGET_LAUNCHED)
+        if (as_template == 0 && u->target == ARGOSY__TARGET__TARGET_LAUNCHED && !e->has_activator)
                 return 0;
         return buf_printf(&e->set_file, "%s %s\n", target_to_string(u->target), u->name);
 }
 
 static int append_head(const FolderExport *e, Buf *b) {
         return buf_printf(b, MARK "%s\nset %s\n", e->set, e->set);
+}
+
+// Whether a unit of the set may activate others; which ones its content says, which is not read here.
+static bool has_activator(const FolderExport *e) {
+        static const char *const suffixes[] = {".timer", ".path", ".socket", ".automount"};
+
+        for (size_t i = 0; i < e->n_units; i++)
+                for (size_t k = 0; k < ELEMENTSOF(suffixes); k++)
+                        if (str_has_suffix(e->units[i].name, suffixes[k]))
+                                return true;
+        return false;
 }
 
 int folder_export_lay_out(FolderExport *e, Buf *why) {
@@ -109,6 +121,7 @@ int folder_export_lay_out(FolderExport *e, Buf *why) {
                 return -E2BIG;
         }
         e->set_file_differs = true;
+        e->has_activator = has_activator(e);
         e->files = calloc(e->n_units + 1, sizeof(*e->files));
         if (r < 0 || !e->files)
                 return -ENOMEM;

@@ -63,6 +63,7 @@ typedef struct FolderExport {
         FolderExportNames found, kept;
         Buf set_file;
         bool set_file_differs;
+        bool has_activator; // private
         char **gone; // files of units that the set does not have
         size_t n_gone, gone_allocated;
         char **gone_drop_ins; // units with a folder of drop-ins that goes with no file of the export

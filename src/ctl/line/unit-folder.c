@@ -2,7 +2,8 @@
 //
 // See unit-folder.h. All files are read and parsed first, so that a folder with a unit that cannot be is
 // refused before anything is asked of the cluster; then argosy.set says what is not as it is for most:
-// instances, and units that are not to run. What a folder may hold is limited as one request is.
+// instances, and units that are not to run. What a timer of the folder runs is loaded. What a folder may
+// hold is limited as one request is.
 
 #include "unit-folder.h"
 
@@ -405,7 +406,48 @@ static int add_others(UnitFolder *f) {
                                                 .name = file->name,
                                                 .file = file,
                                                 .target = is_template ? ARGOSY__TARGET__TARGET_INACTIVE
-                                                                      : ARGOSY__TARGET__TARGET_LAUNCHED});
+                                                                      : ARGOSY__TARGET__TARGET_LAUNCHED,
+                                                .unsaid = !is_template && file->parsed &&
+                                                          !file->parsed->has_install});
+        }
+        return r;
+}
+
+static int compare_units(const void *a, const void *b) {
+        return strcmp(((const UnitFolderUnit *) a)->name, ((const UnitFolderUnit *) b)->name);
+}
+
+static void sort_units(UnitFolder *f) {
+        if (f->n_units > 0)
+                qsort(f->units, f->n_units, sizeof(*f->units), compare_units);
+}
+
+// Who activates it decides when it runs; the most that one of them is to be counts.
+static void leave_to(UnitFolderUnit *activated, const UnitFolderUnit *by) {
+        Argosy__Target target = MIN_OF(by->target, ARGOSY__TARGET__TARGET_LOADED);
+
+        activated->target = activated->activated ? MAX_OF(activated->target, target) : target;
+        activated->activated = true;
+}
+
+// A service without [Install] is run by its timer, not by being there: it is loaded, as `start` of the timer
+// would do it. Expects units in order.
+static int leave_to_what_activates(UnitFolder *f) {
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && i < f->n_units; i++) {
+                const UnitFolderUnit *u = &f->units[i];
+                _cleanup_free_ char *name = NULL;
+                UnitFolderUnit *activated = NULL;
+
+                if (!u->file || !u->file->parsed || unit_name_kind(u->name, NULL) == UNIT_NAME_TEMPLATE)
+                        continue;
+                r = unit_file_activates(u->file->parsed, u->name, &name);
+                if (r == 0 && name)
+                        activated = bsearch(&(UnitFolderUnit){.name = name}, f->units, f->n_units,
+                                            sizeof(*f->units), compare_units);
+                if (activated && activated->unsaid)
+                        leave_to(activated, u);
         }
         return r;
 }
@@ -475,10 +517,6 @@ static int add_all_brought(UnitFolder *f) {
         return r;
 }
 
-static int compare_units(const void *a, const void *b) {
-        return strcmp(((const UnitFolderUnit *) a)->name, ((const UnitFolderUnit *) b)->name);
-}
-
 // Drop-ins of instances that nothing names.
 static int ignore_unused(UnitFolder *f) {
         int r = 0;
@@ -501,11 +539,13 @@ int unit_folder_read(const char *path, UnitFolder *ret, Buf *why) {
                 r = tell_problem(ret, add_listed(ret, path, &ret->set_file.units[i], why), why);
         if (r == 0)
                 r = add_others(ret);
+        sort_units(ret);
+        if (r == 0)
+                r = leave_to_what_activates(ret);
         if (r == 0)
                 r = add_all_brought(ret);
         if (r == 0)
                 r = ignore_unused(ret);
-        if (r == 0 && ret->n_units > 0)
-                qsort(ret->units, ret->n_units, sizeof(*ret->units), compare_units);
+        sort_units(ret);
         return r;
 }

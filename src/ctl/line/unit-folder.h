@@ -4,7 +4,9 @@
 // A folder of unit files: which units it is about, what each is to have and to be. Nothing but the disk is
 // asked.
 //
-//      NAME.service ...  a unit that is to be launched; a template, which its instances have their file from
+//      NAME.service ...  a unit that is to be launched, or to be loaded if it has no [Install] and a timer,
+//                        socket, path or automount of the folder activates it; a template, which its
+//                        instances have their file from
 //      NAME.service.d    drop-ins of it (drop-ins.h), which are part of its content. Those of an instance
 //                        that has no file of its own make
 //                        one for it of its template's, if the folder names the instance
@@ -56,6 +58,8 @@ typedef struct UnitFolderUnit {
         Argosy__Target target;
         bool from_template;
         bool brought; // the folder does not name it: others activate it, or are to be loaded with it
+        bool unsaid; // private: neither argosy.set nor its [Install] says that it is to run
+        bool activated; // private: `unsaid`, and by another unit of the folder
 } UnitFolderUnit;
 
 typedef struct UnitFolder {

@@ -166,6 +166,32 @@ static void what_units_bring_along_is_a_part_of_the_folder(void **state) {
         expect(&folder.units[10], "sweep@c.timer", "sweep@.timer", ARGOSY__TARGET__TARGET_LOADED);
 }
 
+// A backup does not begin because its folder is applied; what somebody enables, or argosy.set names, does.
+static void what_a_unit_of_the_folder_activates_is_loaded(void **state) {
+        _cleanup_unit_folder_ UnitFolder folder = {};
+
+        PUT(
+            {"backup.timer", "[Timer]\nOnCalendar=daily\n[Install]\nWantedBy=timers.target\n"},
+            {"backup.service", SLEEPER},
+            {"zap.path", "[Path]\nPathExists=/a\nUnit=backup.service\n"},
+            {"named.socket", "[Socket]\nListenStream=/run/named\n"},
+            {"named.service", SLEEPER},
+            {"on.timer", "[Timer]\nOnCalendar=daily\n"},
+            {"on.service", SLEEPER "[Install]\nWantedBy=multi-user.target\n"},
+            {"other.service", SLEEPER},
+            {"off.timer", "[Timer]\nOnCalendar=daily\n"},
+            {"off.service", SLEEPER},
+            {"argosy.set", "launched named.service\ninactive off.timer\ninactive zap.path\n"});
+        take(&folder);
+        assert_int_equal(folder.n_units, 10);
+        expect(&folder.units[0], "backup.service", "backup.service", ARGOSY__TARGET__TARGET_LOADED);
+        expect(&folder.units[1], "backup.timer", "backup.timer", ARGOSY__TARGET__TARGET_LAUNCHED);
+        expect(&folder.units[2], "named.service", "named.service", ARGOSY__TARGET__TARGET_LAUNCHED);
+        expect(&folder.units[4], "off.service", "off.service", ARGOSY__TARGET__TARGET_INACTIVE);
+        expect(&folder.units[6], "on.service", "on.service", ARGOSY__TARGET__TARGET_LAUNCHED);
+        expect(&folder.units[8], "other.service", "other.service", ARGOSY__TARGET__TARGET_LAUNCHED);
+}
+
 static void what_is_no_unit_is_named_or_does_not_count(void **state) {
         _cleanup_unit_folder_ UnitFolder folder = {};
 
@@ -339,7 +365,7 @@ static void there_is_an_end_to_files(void **state) {
 
 // ---- written
 
-enum { POOL = 24, CONTENTS = 10 };
+enum { POOL = 25, CONTENTS = 10 };
 
 // Escapes, words of argosy.set, and what looks like a part of the folder and not of the set.
 static const char *const pool[POOL] = {"LICENSE.service",  "README-mails.service",
@@ -347,7 +373,7 @@ static const char *const pool[POOL] = {"LICENSE.service",  "README-mails.service
                                        "a@.service",       "a@1.service",
                                        "a@2.service",      "a@x:y.service",
                                        "a@z@z.service",    "a\\x2db.service",
-                                       "b.timer",          "b@.timer",
+                                       "b.service",        "b.timer",          "b@.timer",
                                        "b@1.timer",        "b@2.timer",
                                        "c@9.service",      "incomplete.service",
                                        "inactive.service", "launched.service",
@@ -648,6 +674,7 @@ RUN_TESTS(
         CASE(a_containers_file_is_that_of_its_service),
         CASE(a_unit_is_of_one_kind),
         CASE(what_units_bring_along_is_a_part_of_the_folder),
+        CASE(what_a_unit_of_the_folder_activates_is_loaded),
         CASE(what_is_no_unit_is_named_or_does_not_count),
         CASE(a_unit_is_one_whatever_it_is_called),
         CASE(a_link_to_a_file_is_that_file),

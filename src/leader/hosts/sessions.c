@@ -76,7 +76,15 @@ static void foreach_unit_on_node(Host *h, Leader *l, void (*each)(Leader *l, Uni
                         each(l, CONTAINER_OF(i, UnitOnNode, by_node));
 }
 
+// Whether what it has said of its units counts is another matter now.
+static void mark_units(Leader *l, Host *h) {
+        list_foreach (i, &h->nodes)
+                event_mark_units_of(l, CONTAINER_OF(i, Node, of_host));
+}
+
 static void end_session(Leader *l, Host *h) {
+        if (h->attached)
+                mark_units(l, h); // what it said holds no more
         h->attached = h->membership.attaching = false;
         host_lease_forget_reported(h);
         host_unmark(h, HOST_BARRIER);
@@ -89,12 +97,6 @@ static void end_session(Leader *l, Host *h) {
         orders_on_session_ended(h);
         host_mark(l, h, HOST_SESSION_ENDED);
         host_touch(l, h);
-}
-
-// Whether what it has said of its units counts is another matter now.
-static void mark_units(Leader *l, Host *h) {
-        list_foreach (i, &h->nodes)
-                event_mark_units_of(l, CONTAINER_OF(i, Node, of_host));
 }
 
 void host_lose(Leader *l, Host *h) {
@@ -245,7 +247,6 @@ void session_on_goodbye(Leader *l, Host *h, const Argosy__ToVoter__Goodbye *good
 
 void session_on_link_lost(Leader *l, Host *h) {
         end_session(l, h);
-        mark_units(l, h); // what it said holds no more
         leader_mark(l);
 }
 

@@ -283,3 +283,7 @@ void follow_on_calm(void) {
         if (asks.swarm.loads[LOAD_access])
                 one_follower(&followers[1], "alice");
 }
+
+void follow_on_look(void) {
+        follow_on_calm();
+}

@@ -137,6 +137,7 @@ void open_on_finish(void);
 // checks-follow.c
 void follow_begin(void);
 void follow_on_settled(void);
+void follow_on_look(void);
 void follow_on_calm(void);
 void follow_end(void);
 
@@ -172,6 +173,7 @@ char *next_said(bool of_all_leaders);
 // checks-watch.c
 void watch_begin(void);
 void watch_on_settled(void);
+void watch_on_look(void);
 void watch_on_calm(void);
 void watch_end(void);
 
@@ -225,3 +227,15 @@ void told_on_entry(const Argosy__LogBatch *batch);
 // checks-secrets.c
 void secrets_begin(void);
 void secrets_on_entry(const Argosy__LogBatch *batch);
+
+// checks-settings.c
+void settings_begin(void);
+void settings_on_entry(const Argosy__LogBatch *batch);
+void settings_end(void);
+
+// checks-undone.c
+void undone_on_entry(const Argosy__LogBatch *batch);
+
+// checks-own.c
+void own_begin(void);
+void own_on_entry(const Argosy__LogBatch *batch);

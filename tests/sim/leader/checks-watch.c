@@ -262,7 +262,8 @@ static void compare_states(void) {
                 if (!*row->node || strcmp(row->node, "-") == 0)
                         continue; // it waits for one
                 describe_state(row->load, row->active, row->sub, row->note, text);
-                compare(row->unit, row->node, text, strcmp(row->load, "-") == 0);
+                compare(row->unit, row->node, text,
+                        strcmp(row->load, "-") == 0 || strcmp(row->load, "unknown") == 0);
         }
 }
 
@@ -303,4 +304,8 @@ void watch_on_calm(void) {
                                    copy.rows[i].text, copy.rows[i].unit, copy.rows[i].node);
         if (copy.n > 0)
                 check_says("watchers-are-told");
+}
+
+void watch_on_look(void) {
+        watch_on_calm();
 }

@@ -8,7 +8,8 @@
 //      another way     with small limits, or the usual ones; planned before; asked twice; held, and let go;
 //                      by somebody who has each right; while others look; while the log takes its time, or
 //                      what hosts say; with orders that are lost; of another leader, or one who goes in the
-//                      midst of it; when time has passed; when all hosts have attached anew
+//                      midst of it; when time has passed; when all hosts have attached anew; with each step
+//                      of each turn; for each unit by itself; once more when it has come to be
 //
 // Says nothing where something goes on by itself, on either way.
 #include <inttypes.h>
@@ -44,6 +45,10 @@ typedef enum Way {
         WAY_DELAYED,  // what hosts say takes its time
         WAY_FULL,     // hosts take nothing for some time
         WAY_LOST,     // what they are told is lost, and told anew
+        WAY_DUE,      // each step of each turn is called, whether that has work or not
+        WAY_LEADERS,  // leaders come and go, and each goes on with it
+        WAY_SPLIT,    // a change of several units is one of each
+        WAY_AGAIN,    // the same is asked for once more, by other requests, when it has come to be
         _WAYS,
 } Way;
 
@@ -67,6 +72,10 @@ static const struct {
         [WAY_DELAYED] = {"with slow reports", 1},
         [WAY_FULL] = {"with hosts that take nothing yet", 1},
         [WAY_LOST] = {"with orders that are lost", 2},
+        [WAY_DUE] = {"with each step of each turn", 3},
+        [WAY_LEADERS] = {"by many leaders", 2},
+        [WAY_SPLIT] = {"for each unit by itself", 3},
+        [WAY_AGAIN] = {"once more", 3},
 };
 
 static struct {
@@ -148,7 +157,7 @@ static void plan_folder(Draw *d) {
 // What is asked together comes to one entry; what does not may be overtaken by what follows, or not.
 static bool keeps_entries(Way way) {
         return way == WAY_PLANNED || way == WAY_LOOKS || way == WAY_NEXT || way == WAY_LATER ||
-               way == WAY_ATTACHED || way == WAY_ALICE || way == WAY_TOKEN;
+               way == WAY_ATTACHED || way == WAY_ALICE || way == WAY_TOKEN || way == WAY_DUE;
 }
 
 // Most often all of them are about the same few units.
@@ -191,12 +200,12 @@ static void add(Buf *b, const char *format, ...) {
 // own, and how far a job has come when something overtakes it is another thing where that takes its time.
 static bool says_less(Way way) {
         return !(way == WAY_LIMITS || way == WAY_PLANNED || way == WAY_LOOKS || way == WAY_LATER ||
-                 way == WAY_ATTACHED);
+                 way == WAY_ATTACHED || way == WAY_DUE);
 }
 
 // Who asks again is told how each unit has ended since.
 static bool is_asked_again(Way way) {
-        return way == WAY_TWICE || way == WAY_MIDST;
+        return way == WAY_TWICE || way == WAY_MIDST || way == WAY_LEADERS;
 }
 
 static char *read_result(size_t i, const Argosy__Response__UnitResult *u, bool words) {
@@ -247,7 +256,8 @@ static char *read_all(bool less) {
         _cleanup_free_ char *wishes = trials_wishes(), *said = next_said(less);
         Buf b = {};
 
-        for (size_t i = 0; i < trial.n && trial.other != WAY_HELD; i++) // who is held is told that alone
+        // who is held is told that alone
+        for (size_t i = 0; i < trial.n && trial.other != WAY_HELD && trial.other != WAY_SPLIT; i++)
                 add_answer(&b, i, less);
         assert_int_equal(buf_printf(&b, "%s", wishes), 0);
         for (unsigned i = 0; i < asks.n_units; i++)
@@ -370,6 +380,9 @@ static void before(Draw *d) {
         case WAY_SLOW:
                 world.rig.slow = true;
                 break;
+        case WAY_DUE:
+                world.rig.leader->all_due = true;
+                break;
         case WAY_ALICE:
                 grant();
                 break;
@@ -455,6 +468,14 @@ static void meanwhile(Draw *d) {
                 rig_elect(&world.rig);
                 ask_again();
                 break;
+        case WAY_LEADERS:
+                for (unsigned n = 2 + draw_below(d, 4); n > 0; n--) {
+                        rig_turns(&world.rig, draw_below(d, 4));
+                        rig_depose(&world.rig);
+                        rig_elect(&world.rig);
+                        ask_again();
+                }
+                break;
         case WAY_DELAYED:
         case WAY_FULL:
         case WAY_LOST:
@@ -466,6 +487,68 @@ static void meanwhile(Draw *d) {
         default:
                 break;
         }
+}
+
+// By a request of its own.
+static void give_id(Argosy__Request *q) {
+        uint64_t id[2] = {++asks.n_ids, 29};
+
+        assert_true(q->job && q->job->id.len == sizeof(id));
+        memcpy(q->job->id.data, id, sizeof(id));
+        if (q->what_case == ARGOSY__REQUEST__WHAT_CHANGE) {
+                id[0] = ++asks.n_ids;
+                memcpy(q->change->id.data, id, sizeof(id));
+        }
+}
+
+// Of the names of a change this one alone; all files stay, since units have one in common.
+static void keep_name(Argosy__Request__Change *m, size_t at) {
+        for (size_t i = 0; i < m->n_names; i++)
+                if (i != at)
+                        free(m->names[i]);
+        m->names[0] = m->names[at];
+        m->n_names = 1;
+}
+
+static void ask_for_each(const Argosy__Request *of) {
+        for (size_t i = 0; i < of->change->n_names; i++) {
+                Argosy__Request *q = message_copy(of);
+
+                assert_non_null(q);
+                give_id(q);
+                keep_name(q->change, i);
+                (void) asks_ask_as_root(q);
+        }
+}
+
+// What is so already needs nothing. Who restarts, or removes, does so again.
+static bool may_be_repeated(const Argosy__Request *q) {
+        switch (q->what_case) {
+        case ARGOSY__REQUEST__WHAT_CHANGE:
+                return q->change->verb == ARGOSY__VERB__VERB_LOAD ||
+                       q->change->verb == ARGOSY__VERB__VERB_STOP ||
+                       q->change->verb == ARGOSY__VERB__VERB_UNLOAD ||
+                       q->change->verb == ARGOSY__VERB__VERB_SUBMIT ||
+                       q->change->verb == ARGOSY__VERB__VERB_START;
+        case ARGOSY__REQUEST__WHAT_NODE_CHANGE:
+        case ARGOSY__REQUEST__WHAT_LABEL_CHANGE:
+        case ARGOSY__REQUEST__WHAT_ROLE_CHANGE:
+        case ARGOSY__REQUEST__WHAT_POOL_CHANGE:
+        case ARGOSY__REQUEST__WHAT_ACCESS_CHANGE:
+                return true;
+        default:
+                return false;
+        }
+}
+
+// The last one of them: what comes before that may be undone by it.
+static void ask_once_more(void) {
+        Argosy__Request *q = message_copy(trial.requests[trial.n - 1]);
+
+        assert_non_null(q);
+        give_id(q);
+        (void) trials_ask(q);
+        trials_pass();
 }
 
 static void ask(const Argosy__Request *of) {
@@ -489,7 +572,10 @@ static char *play(bool less) {
         if (!world_is_well() && trial.way != WAY_SLOW)
                 return NULL;
         for (size_t i = 0; i < trial.n; i++) {
-                ask(trial.requests[i]);
+                if (trial.way == WAY_SPLIT)
+                        ask_for_each(trial.requests[i]);
+                else
+                        ask(trial.requests[i]);
                 trial.asked[i] = asks.n_asked - 1;
         }
         meanwhile(&d);
@@ -497,6 +583,8 @@ static char *play(bool less) {
         trials_pass();
         if (trial.way == WAY_TWICE)
                 ask_again();
+        if (trial.way == WAY_AGAIN)
+                ask_once_more();
         if (trial.way == WAY_HELD && trial.n_let_go < trial.n)
                 return NULL;
         return trials_is_restless() ? NULL : read_all(less);
@@ -515,6 +603,21 @@ static bool queue_judges(void) {
                cluster_state_queue(world.rig.state)->open_max > 0;
 }
 
+static bool can_go(Way way) {
+        const Argosy__Request *q = trial.n > 0 ? trial.requests[trial.n - 1] : NULL;
+
+        if (way == WAY_SPLIT)
+                return trial.n == 1 && q->what_case == ARGOSY__REQUEST__WHAT_CHANGE &&
+                       q->change->n_names > 1;
+        return way != WAY_AGAIN || (q && may_be_repeated(q));
+}
+
+static void forget_requests(void) {
+        for (size_t i = 0; i < trial.n; i++)
+                message_free(trial.requests[i]);
+        trial.n = 0;
+}
+
 void trials_two_ways(Draw *d) {
         unsigned weights[_WAYS];
         const char *here, *there;
@@ -531,6 +634,10 @@ void trials_two_ways(Draw *d) {
                 return;
         trial.way = trial.other = way;
         draw_requests(d);
+        if (!can_go(way)) {
+                forget_requests();
+                return;
+        }
         trial.word = draw_word(d);
         story_tell("it is asked in another process %s", ways[way].words);
         world.is_telling = true;
@@ -548,6 +655,5 @@ void trials_two_ways(Draw *d) {
                                    ways[way].words, there);
         }
         free(text);
-        for (size_t i = 0; i < trial.n; i++)
-                message_free(trial.requests[i]);
+        forget_requests();
 }

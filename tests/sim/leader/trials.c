@@ -483,6 +483,14 @@ static void draw_kinds(Draw *d) {
                 asks.swarm.loads[draw_below(d, LOAD_bound)] = 1;
 }
 
+// Whatever is broken: nothing more happens unless time passes.
+static void look(void) {
+        if (world_is_well())
+                rig_settle(&world.rig);
+        if (world_is_well())
+                checks_on_look();
+}
+
 // Some steps of another story, and then all works again.
 static void play_more(Draw *d) {
         draw_kinds(d);
@@ -501,6 +509,8 @@ static void play_more(Draw *d) {
                         rig_pass_ms(&world.rig, (unsigned) draw_log(d, 1, 3 * asks.swarm.lease_ms));
                 else
                         rig_settle(&world.rig);
+                if (draw_one_in(d, 8))
+                        look();
         }
         asks.focus_n = asks.focus_host = 0;
         world_calm_down();
@@ -509,6 +519,7 @@ static void play_more(Draw *d) {
 void trials_play(void) {
         Draw d = draw_from(world.plan.steps[world.step].word ^ UINT64_C(0x747269616c73));
 
+        look();
         world_calm_down();
         draw_theme(&d);
         if (draw_one_in(&d, 2))

@@ -3915,7 +3915,7 @@ FAULTS = [
           "leader/event-rows: another_unit_on_all_nodes_costs_no_rows_of_the_others"),
     Fault("lost-link-is-no-event", "src/leader/hosts/sessions.c",
           "mark_units(l, h); // what it said holds no more",
-          "",
+          ";",
           "leader/event-rows: what_a_host_has_said_is_unknown_when_its_link_is_lost"),
     Fault("the-same-again-is-news", "src/leader/events/event-stream.c",
           "if (again && !again->reported)",

@@ -267,6 +267,25 @@ static void what_a_host_has_said_is_unknown_when_its_link_is_lost(void **state) 
         asked_forget(&a);
 }
 
+// It attaches anew too soon behind the last time, and has to come again.
+static void what_a_host_has_said_is_unknown_when_it_may_not_attach_yet(void **state) {
+        Asked a;
+
+        leave_one_open("n2");
+        rig_change(&g, START, "web.service", SERVICE);
+        from_now(&a);
+        g.leader->limits.attaches_at_once = 1;
+        rig_host_set_manager(&g, 2, "alice");
+        rig_host_set_manager(&g, 2, NULL);
+        rig_settle(&g);
+        assert_false(host_find(g.leader, 2)->attached);
+        assert_true(asked_pull(&g, &a));
+        const Argosy__Event *e = state_of(&a, "web.service", "n2");
+        assert_non_null(e);
+        assert_string_equal(event_field(e, "active"), "unknown");
+        asked_forget(&a);
+}
+
 static void assert_nothing_unknown(const Asked *a) {
         for (size_t i = 0; i < a->n; i++)
                 for (size_t k = 0; k < a->events[i]->n_values; k++)
@@ -630,6 +649,7 @@ RUN_TESTS(
         TEST(units_that_somebody_asks_about_as_they_go_are_told_to_be_gone),
         TEST(units_that_go_again_before_they_were_told_of_are_told_to_be_gone),
         TEST(what_a_host_has_said_is_unknown_when_its_link_is_lost),
+        TEST(what_a_host_has_said_is_unknown_when_it_may_not_attach_yet),
         TEST(a_node_with_another_name_leaves_nothing_by_the_former_one),
         TEST(of_a_node_of_many_units_with_another_name_all_is_told_in_the_end),
         TEST(what_becomes_of_units_while_their_node_gets_another_name_is_told),

@@ -267,7 +267,7 @@ const char *job_result_reason(const char *word) {
 
 // A start has been carried out if the unit is up, or if it was up meanwhile (a new run) and has come to rest
 // or waits to be restarted. Of a unit that is in memory or not and never ran one cannot tell: its
-// Condition...= does not hold, or its signals are late or lost.
+// Condition...= or Assert...= does not hold, or its signals are late or lost.
 static bool start_is_settled(SystemdJobKind kind, const uint8_t before[16], const UnitRuntime *now) {
         bool new_run = memcmp(before, now->invocation_id, 16) != 0;
 
@@ -291,7 +291,7 @@ bool job_is_settled(SystemdJobKind kind, SystemdJobResult result, const uint8_t 
         case SYSTEMD_JOB_FAILED:
                 if (kind == SYSTEMD_STOP)
                         return active_state_is_down(now->active);
-                return !now->loaded || now->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED ||
+                return now->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED ||
                        (!active_state_is_up(now->active) && start_is_settled(kind, before, now));
         default:
                 return true; // the job ended for reasons outside of the unit, which may be in any state

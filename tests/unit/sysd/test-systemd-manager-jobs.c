@@ -130,6 +130,17 @@ static void a_job_whose_unit_never_showed_asks(void **state) {
         assert_true(watched_unit(manager, "a.service")->invocation_id[0] > 0);
 }
 
+// It stays in memory, failed, with the file that it has read.
+static void a_failed_job_whose_unit_never_showed_asks(void **state) {
+        fake_systemd_add(fake, "a.service", FAKE_FAILS);
+        open_and_rest("a.service");
+        fake_systemd_busy(fake, true);
+        run_job(SYSTEMD_START, "a.service");
+        fake_systemd_busy(fake, false);
+        expect("a.service: loaded failed failed exit-code\n"
+               "start a.service: failed\n");
+}
+
 static void what_is_not_loaded_is_stopped_already(void **state) {
         open_synced();
         run_job(SYSTEMD_STOP, "none.service");
@@ -370,6 +381,7 @@ RUN_TESTS(
         T(a_job_may_end_before_its_reply),
         T(a_job_whose_change_was_lost_asks),
         T(a_job_whose_unit_never_showed_asks),
+        T(a_failed_job_whose_unit_never_showed_asks),
         T(what_is_not_loaded_is_stopped_already),
         T(what_was_unloaded_unheard_is_known_to_be_gone_when_its_job_ends),
         T(refusals_carry_systemds_words),

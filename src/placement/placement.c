@@ -276,6 +276,7 @@ static size_t things_bytes(const Placement *p) {
                p->roles_allocated * sizeof *p->roles + p->queues_allocated * sizeof *p->queues +
                p->units_allocated * sizeof *p->units +
                p->name_hashes_allocated * sizeof *p->name_hashes +
+               p->name_heads_allocated * sizeof *p->name_heads +
                p->links_allocated * sizeof *p->links + p->ties_allocated * sizeof *p->ties +
                p->keys_allocated * sizeof *p->keys + p->pairs_allocated * sizeof *p->pairs;
 }
@@ -383,6 +384,7 @@ static void free_tables(Placement *p) {
         FREE_TABLE(p, queues);
         FREE_TABLE(p, units);
         FREE_TABLE(p, name_hashes);
+        FREE_TABLE(p, name_heads);
         FREE_TABLE(p, links);
         FREE_TABLE(p, ties);
         FREE_TABLE(p, exclusions);

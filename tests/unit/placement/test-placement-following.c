@@ -5,6 +5,7 @@
 #include "placement-words.h"
 
 #include <errno.h>
+#include <fnmatch.h>
 
 static void a_pair_starts_together_and_migrates_together(void **state) {
         _cleanup_(donep) Fixture *f = hosts(3);
@@ -80,6 +81,33 @@ static void a_pair_that_conflicts_goes_nowhere_together(void **state) {
         round_at(f, 0, 0);
         assert_int_not_equal(at(f, db), at(f, web));
         assert_true(at(f, db) == PLACEMENT_NONE || at(f, web) == PLACEMENT_NONE);
+}
+
+// Names are compared by how they begin, before they are looked at.
+static void a_pattern_means_units_that_were_there_before_it(void **state) {
+        static const char *const names[] = {"a", "db", "db1", "front-of-the-one", "front-of-the-one@1",
+                                            "front-of-the-onE@1", "front-of-two@1"},
+                                 *const patterns[] = {"*", "?b*", "db", "db*", "front-of-the-one", "[df]*1",
+                                                      "front-of-*", "front-of-the-on[eE]@*",
+                                                      "front-of-the-one@*", "front-of-the-\\one@?"};
+        _cleanup_(donep) Fixture *f = hosts(1);
+        uint32_t units[ELEMENTSOF(names)];
+
+        for (size_t i = 0; i < ELEMENTSOF(names); i++)
+                units[i] = add(f, names[i], f->class);
+        for (size_t k = 0; k < ELEMENTSOF(patterns); k++) {
+                const char *const globs[] = {patterns[k], NULL};
+                uint32_t class = class_of(f, &(PlacementSpec){.conflicts = globs}),
+                         hates = add(f, "hates", class);
+
+                placement_class_unref(f->p, class);
+                for (size_t i = 0; i < ELEMENTSOF(names); i++)
+                        assert_int_equal(placement_conflict_between(f->p, hates, units[i]),
+                                         fnmatch(patterns[k], names[i], 0) == 0);
+                placement_unit_remove(f->p, hates);
+                for (size_t i = 0; i < ELEMENTSOF(names); i++)
+                        assert_false(placement_may_conflict(f->p, units[i]));
+        }
 }
 
 static void what_is_claimed_one_unit_of_a_node_has(void **state) {
@@ -254,6 +282,7 @@ RUN_TESTS(
         cmocka_unit_test(a_follower_that_has_no_room_does_not_keep_its_target_down),
         cmocka_unit_test(who_replaces_what_it_is_to_be_with_waits),
         cmocka_unit_test(a_pair_that_conflicts_goes_nowhere_together),
+        cmocka_unit_test(a_pattern_means_units_that_were_there_before_it),
         cmocka_unit_test(what_is_claimed_one_unit_of_a_node_has),
         cmocka_unit_test(what_is_shared_all_units_of_a_node_have_alike),
         cmocka_unit_test(cycles_of_colocated_units_are_refused),

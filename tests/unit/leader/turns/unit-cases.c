@@ -95,6 +95,13 @@ static void start_in_conflict(void) {
         change((ChangeOf){START, &name, 1, "other@.service", SLEEPS});
 }
 
+// No unit has a name of that pattern.
+static void start_in_conflict_with_a_pattern(void) {
+        char *name = (char *) "other@1.service";
+
+        change((ChangeOf){START, &name, 1, "other@.service", SLEEPS "[X-Argosy]\nConflicts=old@*\n"});
+}
+
 static void start_refused(void) {
         change((ChangeOf){START, large.fresh, NAMES_MAX, "new@.service",
                           SLEEPS "[X-Argosy]\nConflicts=new@*.service\n"});
@@ -710,6 +717,7 @@ const TurnCase unit_cases[] = {
         CASE(CHANGE, submit_template),
         CASE(CHANGE, plan_many),
         CASE(CHANGE, start_in_conflict),
+        CASE(CHANGE, start_in_conflict_with_a_pattern),
         CASE(CHANGE, start_refused),
         CASE(CHANGE, start_tied),
         CASE(CHANGE, restart_tied),

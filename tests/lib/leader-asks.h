@@ -197,7 +197,7 @@ typedef struct RigRollout {
         uint64_t if_revision;
 } RigRollout;
 
-static inline RigAnswer *rig_rollout(Rig *g, RigRollout w) {
+static inline RigAnswer *rig_begin_rollout(Rig *g, RigRollout w) {
         Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
         uint64_t id[2] = {++g->id, 77};
@@ -219,7 +219,14 @@ static inline RigAnswer *rig_rollout(Rig *g, RigRollout w) {
                 request.job = &job;
         request.what_case = ARGOSY__REQUEST__WHAT_ROLLOUT;
         request.rollout = &m;
-        return rig_ask_and_settle(g, &request);
+        return rig_ask(g, &request);
+}
+
+static inline RigAnswer *rig_rollout(Rig *g, RigRollout w) {
+        RigAnswer *a = rig_begin_rollout(g, w);
+
+        rig_settle(g);
+        return a;
 }
 
 // The first response about the unit; another, empty and final, ends the answer. Never NULL.

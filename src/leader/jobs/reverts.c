@@ -227,7 +227,8 @@ static int take_joined(Unit *v, void *userdata) {
         if (batch_builder_has_unit(&d->batch, v->name))
                 return batch_builder_has_unit_since(&d->batch, v->name, j->r->mark) ? 0 : -EBUSY;
         j->n++;
-        return j->counts ? 0 : rollout_networks_put(d->leader, &d->batch, j->change, v, true);
+        return j->counts ? 0
+                         : rollout_networks_put(d->leader, &d->batch, &d->scheduler, j->change, v, true);
 }
 
 // On its node, or on each that a unit of all nodes is on.

@@ -200,12 +200,13 @@ static void note_look(Rollout *o, size_t n_items, size_t n_down, size_t left, si
 
 // What shares networks with its units has them, too, and is well with them, before it is over.
 static int end_with_sharers(Leader *l, BatchBuilder *b, Dependencies *planned, Rollout *o,
-                            const Argosy__RolloutRecord *r, const RolloutSums *sums) {
+                            const Argosy__RolloutRecord *r, const RolloutSums *sums,
+                            Scheduler **scheduler) {
         char cycle[ROLLOUT_REASON_SIZE];
         int k;
 
         if (rollout_sharers_left(o) > 0)
-                return rollout_sharers_step(l, b, o, r);
+                return rollout_sharers_step(l, b, o, r, scheduler);
         k = rollout_order_settle(l, planned, b, r, cycle, sizeof(cycle));
         if (k == ROLLOUT_IN_CYCLE)
                 return rollout_end_in_cycle(l, b, planned, r, cycle);
@@ -236,7 +237,7 @@ static void look_on(Leader *l, Rollout *o) {
 }
 
 static int step_nodes(Leader *l, BatchBuilder *b, Dependencies *planned, Rollout *o,
-                      const Argosy__RolloutRecord *r, Unit *u, const UnitEntry *e) {
+                      const Argosy__RolloutRecord *r, Unit *u, const UnitEntry *e, Scheduler **scheduler) {
         _cleanup_free_ size_t *chosen = NULL;
         char cycle[ROLLOUT_REASON_SIZE];
         RolloutView rules;
@@ -259,13 +260,13 @@ static int step_nodes(Leader *l, BatchBuilder *b, Dependencies *planned, Rollout
         if (fail_for_sharer(l, b, o, r, &k))
                 return k;
         if (step.action == ROLLOUT_OVER)
-                return end_with_sharers(l, b, planned, o, r, &(RolloutSums){});
+                return end_with_sharers(l, b, planned, o, r, &(RolloutSums){}, scheduler);
         if (step.n_chosen == 0 || waits_for_sharers(o, r))
                 return 0;
         k = rollout_order_judge(l, planned, b, r, cycle, sizeof(cycle));
         if (k == ROLLOUT_IN_CYCLE)
                 return rollout_end_in_cycle(l, b, planned, r, cycle);
-        return k < 0 ? k : rollout_change_nodes(l, b, o, r, u, chosen, step.n_chosen);
+        return k < 0 ? k : rollout_change_nodes(l, b, o, r, u, chosen, step.n_chosen, scheduler);
 }
 
 static int step_units(Leader *l, BatchBuilder *b, Dependencies *planned, Rollout *o,
@@ -296,7 +297,7 @@ static int step_units(Leader *l, BatchBuilder *b, Dependencies *planned, Rollout
                 return waits_for_sharers(o, r)
                                ? 0
                                : rollout_change_units(l, b, planned, o, r, &rules, sums, scheduler);
-        return end_with_sharers(l, b, planned, o, r, &sums);
+        return end_with_sharers(l, b, planned, o, r, &sums, scheduler);
 }
 
 static int take_step(Leader *l, BatchBuilder *b, Dependencies *planned, Rollout *o,
@@ -306,7 +307,7 @@ static int take_step(Leader *l, BatchBuilder *b, Dependencies *planned, Rollout 
 
         if (unit_name_kind(r->name, NULL) != UNIT_NAME_TEMPLATE && !e)
                 return rollout_end_without_unit(b, r);
-        return e && u && e->record->global ? step_nodes(l, b, planned, o, r, u, e)
+        return e && u && e->record->global ? step_nodes(l, b, planned, o, r, u, e, scheduler)
                                            : step_units(l, b, planned, o, r, scheduler);
 }
 
@@ -324,6 +325,8 @@ int rollout_controller_decide(Leader *l, BatchBuilder *b, Dependencies *planned,
                     batch_builder_takes_more(b)) {
                         o->due = false;
                         k = take_step(l, b, planned, o, r, scheduler);
+                        if (k >= 0 && scheduler_meets_earlier(*scheduler, n_placed, b, mark))
+                                k = -EBUSY; // who came there in this entry goes along in the next one
                         if (k >= 0)
                                 k = stepped(r, mark, userdata);
                         if (k == -EBUSY) { // the batch touches its records already

@@ -130,7 +130,29 @@ int rollout_networks_judge(const Leader *l, const BatchBuilder *b, const Network
         return k ?: rollout_networks_each(l, c, u, n, judge_one, &j);
 }
 
-int rollout_networks_put(Leader *l, BatchBuilder *b, const NetworkChange *c, const Unit *v, bool back) {
+// Whatever is placed next in this entry finds it there with its next content.
+static int tell_node(Leader *l, Scheduler **scheduler, const NetworkChange *c, const Unit *v,
+                     const SpecEntry *spec) {
+        _cleanup_buf_ Buf text = {};
+        UnitOptions *options = NULL;
+        UnitFile *file = NULL;
+        int r = v->node ? network_change_text(c, spec, &text) : 0;
+
+        if (v->node && r == 0)
+                r = unit_file_parse(v->name, text.data, text.len, &file, NULL);
+        if (file && r == 0)
+                r = unit_file_expand(file, v->name, v->name, &options, NULL);
+        if (options && r == 0) {
+                *scheduler = *scheduler ?: scheduler_new(l, 0);
+                scheduler_put(*scheduler, v->name, options, v->node->number);
+        }
+        unit_options_unref(options);
+        unit_file_free(file);
+        return r == -EINVAL ? 0 : r; // it demands nothing then
+}
+
+int rollout_networks_put(Leader *l, BatchBuilder *b, Scheduler **scheduler, const NetworkChange *c,
+                         const Unit *v, bool back) {
         const UnitEntry *e = cluster_state_find_unit(l->state, v->name);
         bool launched = e->record->target == ARGOSY__TARGET__TARGET_LAUNCHED,
              tried = launched && !back && ordering_standing(l, v->name) == STANDING_UP,
@@ -150,6 +172,7 @@ int rollout_networks_put(Leader *l, BatchBuilder *b, const NetworkChange *c, con
                          why ?: "the cluster keeps no more contents");
                 return 0;
         }
+        r = r < 0 ? r : tell_node(l, scheduler, c, v, e->spec);
         if (r < 0)
                 return r;
         if (v->node && !back)
@@ -162,6 +185,7 @@ int rollout_networks_put(Leader *l, BatchBuilder *b, const NetworkChange *c, con
 typedef struct Putting {
         Leader *l;
         BatchBuilder *b;
+        Scheduler **scheduler;
         const NetworkChange *change;
         bool back;
 } Putting;
@@ -169,12 +193,12 @@ typedef struct Putting {
 static int put_one(Unit *v, void *userdata) {
         const Putting *p = userdata;
 
-        return rollout_networks_put(p->l, p->b, p->change, v, p->back);
+        return rollout_networks_put(p->l, p->b, p->scheduler, p->change, v, p->back);
 }
 
-int rollout_networks_put_others(Leader *l, BatchBuilder *b, const NetworkChange *c, const Unit *u,
-                                const Node *n, bool back) {
-        Putting p = {l, b, c, back};
+int rollout_networks_put_others(Leader *l, BatchBuilder *b, Scheduler **scheduler, const NetworkChange *c,
+                                const Unit *u, const Node *n, bool back) {
+        Putting p = {l, b, scheduler, c, back};
 
         return rollout_networks_each(l, c, u, n, put_one, &p);
 }

@@ -21,12 +21,13 @@ int rollout_networks_each(const Leader *l, const NetworkChange *c, const Unit *u
 int rollout_networks_judge(const Leader *l, const BatchBuilder *b, const NetworkChange *c, Unit *u,
                            bool and_itself, const Node *n, const Unit **ret,
                            char why[static ROLLOUT_REASON_SIZE]) _warn_unused_;
-// Puts the record of one that is not the rollout's own; `back`: the rollout returns. 0, -EBUSY, -ENOMEM.
-int rollout_networks_put(Leader *l, BatchBuilder *b, const NetworkChange *c, const Unit *v,
-                         bool back) _warn_unused_;
+// Puts the record of one that is not the rollout's own, which counts with that on its node then; `back`: the
+// rollout returns. The Scheduler is made if there is none. 0, -EBUSY, -ENOMEM.
+int rollout_networks_put(Leader *l, BatchBuilder *b, Scheduler **scheduler, const NetworkChange *c,
+                         const Unit *v, bool back) _warn_unused_;
 // Those of all others on the node that have the former file of one of them. As above.
-int rollout_networks_put_others(Leader *l, BatchBuilder *b, const NetworkChange *c, const Unit *u,
-                                const Node *n, bool back) _warn_unused_;
+int rollout_networks_put_others(Leader *l, BatchBuilder *b, Scheduler **scheduler, const NetworkChange *c,
+                                const Unit *u, const Node *n, bool back) _warn_unused_;
 // Whether that content, of which `file` is the meaning, names a network that the unit has not named so far,
 // and of which another one on its node has another file: 1 or 0, or -ENOMEM.
 int rollout_networks_meet(const Leader *l, const Unit *u, const UnitFile *file,

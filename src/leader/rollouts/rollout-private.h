@@ -37,7 +37,7 @@ Rollout *rollout_find(const Leader *l, const char *name); // that is under way, 
 // Gives the nodes their turn, in one record, with all there that share networks which change. 0 or a
 // negative errno, as all of these.
 int rollout_change_nodes(Leader *l, BatchBuilder *b, Rollout *o, const Argosy__RolloutRecord *r,
-                         Unit *u, const size_t *chosen, size_t n_chosen);
+                         Unit *u, const size_t *chosen, size_t n_chosen, Scheduler **scheduler);
 // Changes units in the order of names, as many as may have their turn now, or as one entry takes. A unit
 // that is held back is judged again with the next look, which comes when something of the group, or of what
 // goes down with it, has changed.

@@ -243,6 +243,7 @@ uint64_t rollout_sharers_next_us(const Rollout *o) {
 typedef struct Turn {
         Leader *l;
         BatchBuilder *b;
+        Scheduler **scheduler;
         const Argosy__RolloutRecord *r;
         const NetworkChange *change;
         size_t n;
@@ -316,8 +317,8 @@ static int put_node(Turn *t, Unit *u, bool *ret_held) {
         k = rollout_networks_each(t->l, t->change, u, u->node, count_one, t);
         if (k == 0 && !batch_builder_takes_request(t->b, t->n)) // whole, as a request
                 return -EBUSY;
-        k = k ?: rollout_networks_put(t->l, t->b, t->change, u, returning);
-        return k ?: rollout_networks_put_others(t->l, t->b, t->change, u, u->node, returning);
+        k = k ?: rollout_networks_put(t->l, t->b, t->scheduler, t->change, u, returning);
+        return k ?: rollout_networks_put_others(t->l, t->b, t->scheduler, t->change, u, u->node, returning);
 }
 
 static size_t looks_of(const Unit *u) {
@@ -328,20 +329,24 @@ static size_t looks_of(const Unit *u) {
 static int take_turn(Turn *t, Unit *u, bool *ret_held) {
         const UnitEntry *e = cluster_state_find_unit(t->l->state, u->name);
         BatchBuilderMark mark = batch_builder_mark(t->b);
+        size_t n_placed = scheduler_mark(*t->scheduler);
         int k = ENDED;
 
         if (e && e->record->global)
                 k = follow_own(t, u);
         if (k == ENDED)
                 k = put_node(t, u, ret_held);
-        if (k == -EBUSY)
+        if (k == -EBUSY) {
                 batch_builder_rollback(t->b, mark);
+                scheduler_rollback(*t->scheduler, n_placed, t->b);
+        }
         return k;
 }
 
-int rollout_sharers_step(Leader *l, BatchBuilder *b, Rollout *o, const Argosy__RolloutRecord *r) {
+int rollout_sharers_step(Leader *l, BatchBuilder *b, Rollout *o, const Argosy__RolloutRecord *r,
+                         Scheduler **scheduler) {
         RolloutSharers *s = o->sharers;
-        Turn t = {.l = l, .b = b, .r = r, .change = s ? &s->change : NULL};
+        Turn t = {.l = l, .b = b, .scheduler = scheduler, .r = r, .change = s ? &s->change : NULL};
         size_t left = TRIES;
 
         for (RolloutTurn turn = 0; s && turn < ROLLOUT_TURNS; turn++)

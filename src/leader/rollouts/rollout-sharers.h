@@ -33,7 +33,8 @@ size_t rollout_sharers_left(const Rollout *o);
 uint64_t rollout_sharers_next_us(const Rollout *o); // when time alone makes something else of one; 0: never
 // Gives the networks to those that have not got them with one of the rollout's own, node by node, as far as
 // budgets allow. 0; -EBUSY, -ENOMEM.
-int rollout_sharers_step(Leader *l, BatchBuilder *b, Rollout *o, const Argosy__RolloutRecord *r);
+int rollout_sharers_step(Leader *l, BatchBuilder *b, Rollout *o, const Argosy__RolloutRecord *r,
+                         Scheduler **scheduler);
 
 void rollout_sharers_on_touched(Leader *l, Unit *u);
 void rollout_sharers_on_unit_gone(Leader *l, Unit *u);

@@ -97,7 +97,7 @@ static int judge_others(const Leader *l, const BatchBuilder *b, const Rollout *o
 }
 
 int rollout_change_nodes(Leader *l, BatchBuilder *b, Rollout *o, const Argosy__RolloutRecord *r,
-                         Unit *u, const size_t *chosen, size_t n_chosen) {
+                         Unit *u, const size_t *chosen, size_t n_chosen, Scheduler **scheduler) {
         _cleanup_free_ Argosy__RolloutNode *fresh = calloc(n_chosen + 1, sizeof(*fresh));
         _cleanup_free_ Argosy__RolloutNode **turns = calloc(n_chosen + 1, sizeof(*turns));
         _cleanup_free_ Argosy__RolloutNode **nodes = calloc(r->n_nodes + n_chosen + 1, sizeof(*nodes));
@@ -128,7 +128,8 @@ int rollout_change_nodes(Leader *l, BatchBuilder *b, Rollout *o, const Argosy__R
                 }
                 budget_dependents_take(l, u, node);
                 if (networks)
-                        k = rollout_networks_put_others(l, b, networks, u, node, rollout_is_returning(r));
+                        k = rollout_networks_put_others(l, b, scheduler, networks, u, node,
+                                                        rollout_is_returning(r));
                 argosy__rollout_node__init(&fresh[n]);
                 fresh[n].node = node->number;
                 fresh[n].back = rollout_is_returning(r);
@@ -164,8 +165,11 @@ int rollout_place(Leader *l, const Unit *u, SpecEntry *spec, Scheduler **schedul
                 return r == -EINVAL ? ROLLOUT_NO_NODE : r;
         met = node_admits(l, u->node, options) ? rollout_networks_meet(l, u, file, spec) : 1;
         r = MIN_OF(met, 0);
-        if (met > 0) {
+        if (r == 0)
                 *scheduler = *scheduler ?: scheduler_new(l, 0);
+        if (met == 0)
+                scheduler_put(*scheduler, u->name, options, next->node);
+        if (met > 0) {
                 r = scheduler_place(*scheduler, u->name, options, false, &place);
                 next->node = place.node;
         }
@@ -238,7 +242,8 @@ static int change_sharer(Unit *v, void *userdata) {
         if (batch_builder_has_unit(t->b, v->name))
                 return -EBUSY;
         if (!has_turn_too(t, v, &item))
-                return rollout_networks_put(t->l, t->b, t->networks, v, rollout_is_returning(t->r));
+                return rollout_networks_put(t->l, t->b, t->scheduler, t->networks, v,
+                                            rollout_is_returning(t->r));
         t->sums->down += item.wanted_up && item.up;
         t->sums->on_way += item.wanted_up;
         return change_unit(t, v, &item);

@@ -136,6 +136,29 @@ void scheduler_rollback(Scheduler *p, size_t mark, const BatchBuilder *b) {
                         scheduler_take_back(p, p->touched[i]);
 }
 
+typedef struct Earlier {
+        const BatchBuilder *batch;
+        BatchBuilderMark before;
+} Earlier;
+
+static bool is_earlier(const char *name, void *userdata) {
+        const Earlier *e = userdata;
+
+        return batch_builder_has_unit(e->batch, name) &&
+               !batch_builder_has_unit_since(e->batch, name, e->before);
+}
+
+bool scheduler_meets_earlier(const Scheduler *p, size_t mark, const BatchBuilder *b,
+                             BatchBuilderMark before) {
+        Earlier e = {b, before};
+        const char *claim;
+
+        for (size_t i = mark; i < scheduler_mark(p); i++)
+                if (scheduler_find_other(p->leader, p->touched[i], is_earlier, &e, &claim))
+                        return true;
+        return false;
+}
+
 Scheduler *scheduler_free(Scheduler *p) {
         Leader *l = p ? p->leader : NULL;
 

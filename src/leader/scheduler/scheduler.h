@@ -74,6 +74,10 @@ void scheduler_take_back(Scheduler *p, const char *name);
 // nothing was.
 size_t scheduler_mark(const Scheduler *p);
 void scheduler_rollback(Scheduler *p, size_t mark, const BatchBuilder *b);
+// Whether any of these is on a node with one that the batch had before that mark of it, and that has another
+// network or volume of a name.
+bool scheduler_meets_earlier(const Scheduler *p, size_t mark, const BatchBuilder *b,
+                             BatchBuilderMark before);
 
 // The node's host is chosen less for a while.
 void scheduler_penalise(Leader *l, const Node *n, uint32_t points, uint64_t half_us);

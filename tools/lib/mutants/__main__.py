@@ -2,15 +2,18 @@
 """The command line of tools/mutants."""
 
 import argparse
+import os
 import sys
 import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 
 import mutants
 
 from .faults import FAULTS
+from .many import ManyFaults
 from .table import misfits, split_test, unplanted
-from .workshop import SOURCE, Misfit, Workshop, is_scenario, is_story
+from .workshop import OPTIONS, SOURCE, Misfit, is_scenario, is_story
 
 
 def parse():
@@ -32,35 +35,91 @@ def chosen(args):
             yield fault
 
 
-def check_healthy(workshop, faults):
-    """The tests pass as long as nothing is wrong, each alone: otherwise their failing later would mean nothing."""
-    for room_test, function in dict.fromkeys(split_test(fault) for fault in faults):
-        workshop.make(room_test)
-        passed, failed, output = workshop.run(room_test, function)
-        if not passed:
-            raise Misfit(f"{room_test} {function} fails without any fault: {' '.join(sorted(failed))}\n{output[-3000:]}")
-        if not is_scenario(room_test) and not is_story(room_test) and f"[ RUN      ] {function}\n" not in output:
-            raise Misfit(f"{room_test} has no {function}")
+def in_turn(work, items, jobs):
+    """What the work makes of each, in their order."""
+    pool = ThreadPoolExecutor(jobs)
+    try:
+        yield from pool.map(work, items)
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
-def judge(workshop, fault):
+def each(workshop, work, items, room_test_of):
+    """Likewise, side by side as far as the tests may run so."""
+    beside = [item for item in items if workshop.may_run_beside(room_test_of(item))]
+    alone = [item for item in items if item not in beside]
+    yield from in_turn(work, beside, len(os.sched_getaffinity(0)))
+    yield from in_turn(work, alone, 1)
+
+
+def build_and_check(workshop, faults):
+    """{test: why it is none that could notice}"""
+    tests = list(dict.fromkeys(split_test(fault) for fault in faults))
+    workshop.build_targets(*dict.fromkeys(target for room_test, _ in tests for target in workshop.targets(room_test)))
+    tests = [test for test in tests if not is_story(test[0])]  # stories are played without a fault as far as they are played with one
+    found = each(workshop, lambda test: (test, workshop.look_at_healthy(*test)), tests, lambda test: test[0])
+    return {test: reason for test, reason in found if reason}
+
+
+def verdict_on(fault, workshop, planted=""):
     """(verdict, why)"""
     room_test, function = split_test(fault)
-    take_out = None
-    try:
-        take_out = workshop.put_in(fault)
-        workshop.make(room_test)
-        passed, failed, _ = workshop.run(room_test, function)
-    except Misfit as reason:
-        return "error", str(reason)
-    finally:
-        if take_out:
-            take_out()
+    passed, failed, _ = workshop.run(room_test, function, planted)
     if passed:
         return "survived", f"{fault.test} does not notice"
     if function not in failed:
         return "survived", f"{function or 'nothing'} does not notice, only {' '.join(sorted(failed)) or room_test}"
     return "caught", fault.test
+
+
+def timed(judge):
+    """What it does takes so many seconds, too."""
+    def judge_timed(*args):
+        began = time.monotonic()
+        verdict, why = judge(*args)
+        return verdict, why, time.monotonic() - began
+    return judge_timed
+
+
+@timed
+def judge_told(workshop, fault):
+    """The program is told to have it."""
+    try:
+        return verdict_on(fault, workshop, fault.name)
+    except Misfit as reason:
+        return "error", str(reason)
+
+
+@timed
+def judge_alone(workshop, fault):
+    """It is put in, and built."""
+    take_out = None
+    try:
+        take_out = workshop.put_in(fault)
+        workshop.make(split_test(fault)[0])
+        return verdict_on(fault, workshop)
+    except Misfit as reason:
+        return "error", str(reason)
+    finally:
+        if take_out:
+            take_out()
+
+
+def judge_all(workshop, faults, unfit):
+    """(fault, verdict, why, seconds) of each. What nobody notices that way may be in a process that was not told: it is built alone, too."""
+    for fault in faults:
+        if split_test(fault) in unfit:
+            yield fault, "error", unfit[split_test(fault)], 0
+    faults = [fault for fault in faults if split_test(fault) not in unfit]
+    told = [fault for fault in faults if fault.name in workshop.planted and not is_scenario(split_test(fault)[0])]
+    alone = [fault for fault in faults if fault not in told]
+    for fault, (verdict, *more) in each(workshop, lambda fault: (fault, judge_told(workshop, fault)), told, lambda fault: split_test(fault)[0]):
+        if verdict == "caught":
+            yield fault, verdict, *more
+        else:
+            alone.append(fault)
+    for fault in alone:
+        yield fault, *judge_alone(workshop, fault)
 
 
 def check_table():
@@ -77,21 +136,20 @@ def main():
             print(f"{fault.name:<28} {fault.file}\n    - {fault.line}\n    + {fault.instead}\n    {fault.test}")
         return 0
     verdicts, began = Counter(), time.monotonic()
-    workshop = Workshop(args.dir)
     try:
         check_table()
         if args.fit:
             return 0
+        workshop = ManyFaults(args.dir, OPTIONS, FAULTS)
         workshop.open()
         print("building, and running the tests without a fault", flush=True)
-        check_healthy(workshop, faults)
+        unfit = build_and_check(workshop, faults)
     except Misfit as reason:
         sys.exit(f"mutants: {reason}")
-    for fault in faults:
-        since = time.monotonic()
-        verdict, why = judge(workshop, fault)
+    print(f"{time.monotonic() - began:.0f} s", flush=True)
+    for fault, verdict, why, seconds in judge_all(workshop, faults, unfit):
         verdicts[verdict] += 1
-        print(f"{verdict:<8} {time.monotonic() - since:5.1f} s  {fault.name:<28} {why}", flush=True)
+        print(f"{verdict:<8} {seconds:5.1f} s  {fault.name:<28} {why}", flush=True)
     print(f"\n{time.monotonic() - began:.0f} s")
     print(f"{verdicts['caught']} caught, {verdicts['survived']} survived, {verdicts['error']} errors")
     return 0 if verdicts["caught"] == len(faults) and faults else 1

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Many faults in one program (mutant schemata): ARGOSY_PLANTED=NAME, read once at its start, says which one it is to have; without, it has none.
+Each file registers its faults itself (a section of the program), so any program that such a file is in can be told.
 
 A fault in a whole statement, or in a condition, stands beside what it takes the place of, and `planted_try()` says which of them is carried
 out (statements.py). Any other one is in a copy of its function, and the function begins with the question whether that is to run in its place.
@@ -9,11 +10,11 @@ what finds them different (*differs*). ARGOSY_PLANTED_REACHED=FILE has both appe
 
 ARGOSY_PLANTED_TRY=NAME,NAME,...: where a story comes to one of them for the first time, and it differs, the process is forked. In the other one
 the story goes on with the fault; what became of it is appended to ARGOSY_PLANTED_TRIED=FILE. So what all faults of a story have in common is
-played once. Where a story forks by itself (trials.c) that is tried in both processes; if one of these tells the other one something, both
+played once (TRYING, in leader-sim alone). Where a story forks by itself (trials.c) that is tried in both processes; if one of these tells the other one something, both
 have the fault from there on.
 
 What stands outside of functions (tables, constants, macros), and functions whose parameters cannot be handed on (variadic ones), are no part of
-it (Misfit), nor is a fault that does not compile (`misfits_of()` reads the compiler's words): those are built alone.
+it (Misfit), nor is a fault that does not compile (`misfits_of()` reads the compiler's words): those are built alone (many.py).
 """
 
 import re
@@ -29,9 +30,19 @@ PLACE = re.compile(r"(\S+?):(\d+):\d+: ")
 PREAMBLE = """#ifndef PLANTED
 #define PLANTED
 struct planted {
+        const char *name;
         _Bool on, tried, reached, differs;
 };
-void planted_fork(struct planted *f);
+extern struct planted *__start_planted[], *__stop_planted[]; // of this program, by the linker
+char *getenv(const char *name);
+void planted_choose(void) __attribute__((weak, constructor(101)));
+void planted_fork(struct planted *f) __attribute__((weak));
+void planted_choose(void) {
+        const char *name = getenv("ARGOSY_PLANTED");
+
+        for (struct planted **f = __start_planted; f < __stop_planted; f++)
+                (*f)->on = name && __builtin_strcmp((*f)->name, name) == 0;
+}
 static inline __attribute__((unused)) _Bool planted_try(struct planted *f, _Bool differs) {
         f->reached = 1;
         f->differs |= differs;
@@ -39,15 +50,12 @@ static inline __attribute__((unused)) _Bool planted_try(struct planted *f, _Bool
                 planted_fork(f);
         return f->on;
 }
+#define PLANTED_FAULT(id, called) \\
+        __attribute__((weak)) struct planted planted_##id = {.name = called}; \\
+        __attribute__((section("planted"), used)) static struct planted *planted_entry_##id = &planted_##id
 #endif
 """
-RUNTIME = """
-static const struct {
-        const char *name;
-        struct planted *fault;
-} planted_faults[] = {
-@ROWS@};
-enum { N_PLANTED = sizeof(planted_faults) / sizeof(*planted_faults) };
+TRYING = """#include <fcntl.h>
 
 static bool *planted_red; // of this story, by fault, in all of its processes
 static bool *planted_told; // likewise: it matters in a process that tells another one what came of it
@@ -56,22 +64,26 @@ static bool is_planted_play; // a process with a fault
 static void planted_tell(void);
 static bool planted_is_told_again(void);
 
+static size_t planted_n(void) {
+        return (size_t) (__stop_planted - __start_planted);
+}
+
 static struct planted *planted_find(const char *name, size_t len) {
-        for (size_t i = 0; i < N_PLANTED; i++)
-                if (strlen(planted_faults[i].name) == len && memcmp(planted_faults[i].name, name, len) == 0)
-                        return planted_faults[i].fault;
+        for (size_t i = 0; i < planted_n(); i++)
+                if (strlen(__start_planted[i]->name) == len && memcmp(__start_planted[i]->name, name, len) == 0)
+                        return __start_planted[i];
         fprintf(stderr, "no fault %.*s is planted here\\n", (int) len, name);
         _exit(2);
 }
 
-__attribute__((constructor)) static void planted_choose(void) {
+__attribute__((constructor)) static void planted_begin_to_try(void) {
         const char *name = getenv("ARGOSY_PLANTED"), *tried = getenv("ARGOSY_PLANTED_TRY");
 
         (void) at_quick_exit(planted_tell);
         if (name && *name)
-                planted_find(name, strlen(name))->on = 1;
-        planted_red = mmap(NULL, 2 * N_PLANTED, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-        planted_told = planted_red + N_PLANTED;
+                (void) planted_find(name, strlen(name));
+        planted_red = mmap(NULL, 2 * planted_n(), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        planted_told = planted_red + planted_n();
         world_is_told_again = planted_is_told_again;
         for (size_t len; tried && *tried; tried += len + (tried[len] == ',')) {
                 len = strcspn(tried, ",");
@@ -83,9 +95,9 @@ __attribute__((destructor)) static void planted_tell(void) {
         const char *path = getenv("ARGOSY_PLANTED_REACHED");
         FILE *f = path && !is_planted_play ? fopen(path, "ae") : NULL;
 
-        for (size_t i = 0; f && i < N_PLANTED; i++)
-                if (planted_faults[i].fault->reached)
-                        fprintf(f, "%s %d\\n", planted_faults[i].name, planted_faults[i].fault->differs);
+        for (size_t i = 0; f && i < planted_n(); i++)
+                if (__start_planted[i]->reached)
+                        fprintf(f, "%s %d\\n", __start_planted[i]->name, __start_planted[i]->differs);
         if (f)
                 fclose(f);
 }
@@ -123,8 +135,8 @@ static void planted_begin(struct planted *f) {
         int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
 
         is_planted_play = true;
-        for (size_t i = 0; i < N_PLANTED; i++)
-                planted_faults[i].fault->tried = 0;
+        for (size_t i = 0; i < planted_n(); i++)
+                __start_planted[i]->tried = 0;
         f->on = 1;
         (void) dup2(null, 1);
         (void) dup2(null, 2);
@@ -149,7 +161,7 @@ static bool planted_go_on_with(size_t i) {
         pid_t pid;
         int status;
 
-        planted_faults[i].fault->tried = 0;
+        __start_planted[i]->tried = 0;
         if (planted_red[i])
                 return false;
         *digest = 0; // of a trial: there is none
@@ -157,13 +169,13 @@ static bool planted_go_on_with(size_t i) {
         fflush(NULL);
         pid = fork();
         if (pid == 0) {
-                planted_begin(planted_faults[i].fault);
+                planted_begin(__start_planted[i]);
                 return true;
         }
         if (pid < 0 || waitpid(pid, &status, 0) < 0)
                 _exit(3);
         planted_red[i] = status != 0;
-        planted_note(planted_faults[i].name, status, *digest);
+        planted_note(__start_planted[i]->name, status, *digest);
         tally->at = at;
         *digest = 0;
         tally->red.sign[0] = 0;
@@ -173,7 +185,7 @@ static bool planted_go_on_with(size_t i) {
 void planted_fork(struct planted *f) {
         size_t i = 0;
 
-        while (planted_faults[i].fault != f)
+        while (__start_planted[i] != f)
                 i++;
         if (!is_playing)
                 return;
@@ -186,7 +198,7 @@ void planted_fork(struct planted *f) {
 }
 
 static bool planted_is_told_again(void) {
-        for (size_t i = 0; i < N_PLANTED; i++) {
+        for (size_t i = 0; i < planted_n(); i++) {
                 if (!planted_told[i])
                         continue;
                 planted_told[i] = false;
@@ -196,8 +208,6 @@ static bool planted_is_told_again(void) {
         return false;
 }
 """
-INCLUDES = "#include <fcntl.h>\n"
-
 SIGNATURE = re.compile(r"(?P<before>[\w\s*()]*?[\s*])(?P<name>\w+)\((?P<parameters>.*)\)\s*\{\s*", re.DOTALL)
 PARAMETER = re.compile(r"\(\*(\w+)\)\s*\(|(\w+)(?:\[[^\]]*\])*\s*$")
 STORAGE = re.compile(r"\b(?:static|inline|extern|_Noreturn|[A-Z_]+_INLINE)\b\s*")
@@ -332,7 +342,7 @@ def planted_text(source, faults, planting):
         function = function_around(lines, first)
         _, placed = by_function.setdefault(function.first, (function, []))
         placed.append((fault, first, end))
-    text = [PREAMBLE, *(f"extern struct planted planted_{identifier(fault.name)};\n" for fault in faults)]
+    text = [PREAMBLE, *(f'PLANTED_FAULT({identifier(fault.name)}, "{fault.name}");\n' for fault in faults)]
     number = 0
     for function, placed in (by_function[first] for first in sorted(by_function)):
         edits, copies = planting.edits(lines, function, placed)
@@ -349,12 +359,6 @@ def planted_text(source, faults, planting):
     return "".join([*text, *lines[number:]])
 
 
-def runtime_text(faults):
-    names = [identifier(fault.name) for fault in faults]
-    rows = "".join(f'        {{"{fault.name}", &planted_{name}}},\n' for fault, name in zip(faults, names))
-    return INCLUDES + PREAMBLE + "".join(f"struct planted planted_{name};\n" for name in names) + RUNTIME.replace("@ROWS@", rows)
-
-
 def fitting(source, faults):
     """Those that can be chosen."""
     found = []
@@ -369,8 +373,9 @@ def fitting(source, faults):
 
 
 def misfits_of(words, faults, build):
-    """Those that the compiler complained of, by its words: where they lead, and what it says of the function. It ran in that directory."""
-    named, function, is_error = set(), "", False
+    """Those that the compiler complained of, by its words: where they lead, and what it says of the function; if that is none, all of the files that
+    it complained of. It ran in that directory."""
+    named, files, function, is_error = set(), set(), "", False
     for line in words.splitlines():
         place = PLACE.match(line)
         if ": In function" in line or ": At top level" in line:
@@ -380,18 +385,19 @@ def misfits_of(words, faults, build):
         if is_error and place:
             text = (build / place[1]).read_text().splitlines()[int(place[2]) - 1]
             named.update(a or b for a, b in NAMED.findall(function + text))
-    return [fault for fault in faults if identifier(fault.name) in named]
+            files.add((build / place[1]).resolve())
+    found = [fault for fault in faults if identifier(fault.name) in named]
+    return found or [fault for fault in faults if any(file.match(fault.file) for file in files)]
 
 
-def plant(source, copy, faults, program, planting):
-    """All of them into a copy of the source; `program` is the file of it that gets what chooses among them. Files that are the same stay untouched."""
-    by_file = defaultdict(list)
+def plant(source, copy, faults, files, planting, trying=None):
+    """All of them into those files of a copy of the source; `trying` is the file that gets what tries faults in stories. Files that are the same
+    stay untouched."""
+    by_file = {file: [] for file in files}
     for fault in faults:
         by_file[fault.file].append(fault)
-    texts = {file: planted_text(source, of_file, planting) for file, of_file in by_file.items()}
-    texts[program] = (texts.get(program) or (source / program).read_text()) + runtime_text(faults)
-    for file, text in texts.items():
-        path = copy / file
-        if path.read_text() != text:
-            path.write_text(text)
-    return set(texts)
+    for file, of_file in by_file.items():
+        text = planted_text(source, of_file, planting) if of_file else (source / file).read_text()
+        text += PREAMBLE + TRYING if file == trying else ""
+        if (copy / file).read_text() != text:
+            (copy / file).write_text(text)

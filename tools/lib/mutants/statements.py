@@ -14,10 +14,11 @@ HEADER = re.compile(r"(?P<before>(?:\} )?(?:else )?(?:if|while) )\((?P<condition
 HANGS = re.compile(r"(?:\} )?(?:else )?(?:if|for|while|switch|[A-Z_]+) ?\(.*\)|(?:\} )?else|do")
 LABEL = re.compile(r"(?:case\b.*|default|\w+):")
 DECLARATION = re.compile(r"(?P<before>(?:(?:const|static|unsigned|struct|enum|_cleanup_\w+)\s+)*[A-Za-z_]\w*(?:\s+const)?\s+\**\w+ = )(?P<value>.*);")
-DECLARES = re.compile(r"(?:(?:const|static|unsigned|struct|enum|_cleanup_\w+)\s+)*(?!return\b|goto\b)[A-Za-z_]\w*(?:\s+const)?\s+\**\w+(?:\[.*\])?(?:\s*[=,;(])")
+DECLARES = re.compile(r"(?:(?:const|static|unsigned|struct|enum|_cleanup_\w+)\s+)*(?!return\b|goto\b)[A-Za-z_]\w*(?:\s+const)?\s+(?:\*+(?:\s*const\s+)?)?\w+(?:\[.*\])?(?:\s*[=,;(])")
 RETURN = re.compile(r"return (?P<value>.*);")
 ASSIGNMENT = re.compile(r"(?P<to>[\w>.*\[\]-]+) = (?P<value>.*);")
 NOTHING = re.compile(r";?|\(void\) [\w>.-]+;")
+ENDS_AN_IF = re.compile(r"(?!if\b).*?[;}]\s*else\b")  # of which the beginning is another statement
 DOES = re.compile(r"\+\+|--|(?<![=!<>])=(?!=)|\bva_arg\b|\{")
 CALL = re.compile(r"\b([A-Za-z_]\w*)\s*\(")
 FOLDERS = ["include", "src/base", "src/leader", "src/model", "src/placement"]  # of others a function may read or write files
@@ -109,6 +110,8 @@ def make_change(first, end, old, new):
         return Change("condition", first, end, old, a["before"], a["after"], a["condition"], b["condition"]) if same else None
     if not old.endswith(";") or (new and not new.endswith(";")) or depth(new) != 0 or LABEL.match(old) or LABEL.match(new):
         return None
+    if not is_closed(old) or not is_closed(new) or ENDS_AN_IF.match(new):
+        return None
     a, b = DECLARATION.fullmatch(old), DECLARATION.fullmatch(new)
     if a and b and not old.startswith("return "):
         same = a["before"] == b["before"] and not a["value"].startswith("{") and not b["value"].startswith("{") and ";" not in a["value"] + b["value"]
@@ -116,6 +119,12 @@ def make_change(first, end, old, new):
     if DECLARES.match(old) or DECLARES.match(new) or re.match(r"\}|(if|for|while|do|switch|else)\b", old):
         return None
     return Change("statement", first, end, old, "", "", old, new or ";")
+
+
+def is_closed(text):
+    """Its braces are each other's: it is no part of what is set up in several lines."""
+    code = LITERAL.sub("", text)
+    return code.count("{") == code.count("}")
 
 
 def is_one(value):

@@ -11,19 +11,22 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
+import time
 from functools import cache
 from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parents[3]
 
-UNIT_TIMEOUT_S = 40  # a test that hangs has noticed, too
+UNIT_TIMEOUT_S = 120  # without a fault
+HANGS_S, HANGS_TIMES = 10, 10  # and with one, besides so many times what it took without: a test that hangs has noticed, too
 SCENARIO_TIMEOUT_S = 240
 STORIES_TIMEOUT_S = 900
 
 # Programs of stories whose name is not NAME-sim.
 PROGRAMS = {"sim/hosts-bus": "sim/hosts-sim-bus"}
 # Seeds that are played, until the check that is to notice has.
-STORIES = ["1..100", "101..400", "401..1000"]
+STORIES = ["1..25", "26..100", "101..400", "401..1000"]
 
 OPTIONS = ["-Doptimization=0", "-Ddebug=false", "-Djemalloc=disabled", "-Dman=disabled"]
 
@@ -86,7 +89,8 @@ class Workshop:
     def __init__(self, directory, options=OPTIONS):
         self._options = options
         self.source, self.build = Path(directory) / "source", Path(directory) / "build"
-        self._tests = {}
+        self.original = self.source  # where a fault finds the text that it is about
+        self._tests, self._took_s, self._healthy_stories = {}, {}, threading.Lock()  # took: without a fault
 
     def open(self):
         """Brings the copy up to date and learns what tests there are."""
@@ -94,7 +98,7 @@ class Workshop:
         if not (self.build / "build.ninja").exists():
             self._must(["meson", "setup", self.build, self.source, *self._options])
         self._must(["ninja", "-C", self.build, "build.ninja"])
-        for test in json.loads(self._must(["meson", "introspect", self.build, "--tests"])):
+        for test in json.loads((self.build / "meson-info/intro-tests.json").read_text()):
             self._tests[test["name"]] = test
 
     def _copy(self):
@@ -132,8 +136,9 @@ class Workshop:
     # faults
 
     def put_in(self, fault):
-        """Replaces the fault's line, which may be broken into several. Returns a function that brings it back."""
-        path, lines, first, end = position(self.source, fault)
+        """Replaces the fault's line, which may be broken into several; the file has no other fault then. Returns a function that brings it back."""
+        _, lines, first, end = position(self.original, fault)
+        path = self.source / fault.file
         before = path.read_text()
         indent = lines[first][:len(lines[first]) - len(lines[first].lstrip())]
         lines[first:end] = [f"{indent}{fault.instead}\n"]
@@ -142,13 +147,17 @@ class Workshop:
 
     # tests
 
+    def targets(self, room_test):
+        """What the test needs."""
+        return ["all"] if is_scenario(room_test) else list(filter(None, map(self._target, self._test(room_test)["cmd"])))
+
+    def may_run_beside(self, room_test):
+        """Others, and itself."""
+        return is_story(room_test) or not is_scenario(room_test) and self._test(room_test)["is_parallel"]
+
     def make(self, room_test):
         """Builds what the test needs; Misfit with the compiler's words if that fails."""
-        if is_scenario(room_test):
-            self._must(["ninja", "-C", self.build])
-        else:
-            command = self._test(room_test)["cmd"]
-            self._must(["ninja", "-C", self.build, *filter(None, map(self._target, command))])
+        self._must(["ninja", "-C", self.build, *self.targets(room_test)])
 
     def _target(self, word):
         """What ninja calls the file that a word of a command names; None: it is none that a build makes (meson writes a file of the
@@ -161,27 +170,54 @@ class Workshop:
     def build_targets(self, *targets):
         self._must(["ninja", "-C", self.build, *targets])
 
-    def run(self, room_test, function):
-        """(whether it passed, the functions in which it failed, its output). Only that function runs; of stories all checks look on."""
+    def run(self, room_test, function, planted=""):
+        """(whether it passed, the functions in which it failed, its output). Only that function runs; of stories all checks look on. `planted` is the
+        fault that programs are told to have (many.py)."""
         if is_story(room_test):
-            return self.play(room_test, function)
+            return self.play(room_test, function, planted)
         if is_scenario(room_test):
             scenario = self.source / "tests" / f"{room_test}.py"
             return self._run([sys.executable, scenario, function], SCENARIO_TIMEOUT_S,
                              {"ARGOSY_BUILD": str(self.build), "ARGOSY_TESTBED": "mutants"})
-        test = self._test(room_test)
-        return self._run(test["cmd"], UNIT_TIMEOUT_S, test["env"] | {"ARGOSY_TEST": function})
+        test, healthy_s = self._test(room_test), self._took_s.get((room_test, function))
+        timeout_s = UNIT_TIMEOUT_S if healthy_s is None else HANGS_S + HANGS_TIMES * healthy_s
+        return self._run(test["cmd"], timeout_s, test["env"] | {"ARGOSY_TEST": function, "ARGOSY_PLANTED": planted})
 
-    def play(self, room_test, check):
-        """Like run(): stories, until that check is red."""
+    def look_at_healthy(self, room_test, function):
+        """It passes as long as nothing is wrong, alone: otherwise its failing later would mean nothing. Returns why it does not."""
+        began = time.monotonic()
+        passed, failed, output = self.run(room_test, function)
+        self._took_s[room_test, function] = time.monotonic() - began
+        if not passed:
+            return f"{room_test} {function} fails without any fault: {' '.join(sorted(failed))}\n{output[-3000:]}"
+        if not is_scenario(room_test) and f"[ RUN      ] {function}\n" not in output:
+            return f"{room_test} has no {function}"
+        return ""
+
+    def play(self, room_test, check, planted=""):
+        """Like run(): stories, until that check is red. These are played without a fault, too."""
         failed, output, is_green = set(), "", True
         for seeds in STORIES:
-            passed, _, told = self._run([self.build / "tests" / PROGRAMS.get(room_test, f"{room_test}-sim"), "--seeds", seeds], STORIES_TIMEOUT_S, {})
+            passed, _, told = self._play(room_test, seeds, planted)
             failed.update(RED.findall(told))
             output, is_green = output + told, is_green and passed
             if check in failed:
+                self._check_healthy_stories(room_test, seeds)
                 break
         return is_green, failed, output
+
+    def _play(self, room_test, seeds, planted):
+        program = self.build / "tests" / PROGRAMS.get(room_test, f"{room_test}-sim")
+        return self._run([program, "--seeds", seeds], STORIES_TIMEOUT_S, {"ARGOSY_PLANTED": planted})
+
+    def _check_healthy_stories(self, room_test, seeds):
+        with self._healthy_stories:
+            if (room_test, seeds) not in self._took_s:
+                began = time.monotonic()
+                passed, _, told = self._play(room_test, seeds, "")
+                if not passed:
+                    raise Misfit(f"{room_test} is red without any fault, in {seeds}: {told[-3000:]}")
+                self._took_s[room_test, seeds] = time.monotonic() - began
 
     def _test(self, name):
         if name not in self._tests:

@@ -29,18 +29,18 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from mutants import schemata
 from mutants.faults import FAULTS
+from mutants.many import ManyFaults, write_json
 from mutants.statements import is_pure
 from mutants.table import split_test
-from mutants.workshop import SOURCE, Workshop, is_scenario, is_story, squeeze
+from mutants.workshop import SOURCE, Misfit, is_scenario, is_story, squeeze
 
 from . import program
 
 SEEDS_TO_COME_TO, SEEDS_MAX = 200, 1000
 TIMEOUT_S = 3600  # a story that is endless ends itself long before
 MUST_FIND = 0.7
-PROGRAM = "tests/sim/leader/leader-sim.c"  # gets what chooses among faults
+PROGRAM = "tests/sim/leader/leader-sim.c"  # gets what tries faults
 DIRECTORY = program.SOURCE / "build-sim-planted"
 ROUNDS = [25, 100, 400]  # seeds; then all
 GIVE_UP = 20  # stories in which a fault mattered and that are the same all the same: it counts as not found, and is not played on
@@ -49,13 +49,6 @@ GIVE_UP = 20  # stories in which a fault mattered and that are the same all the 
 def candidates():
     """Without those that were planted for stories, and those that only a real node shows."""
     return [fault for fault in FAULTS if not is_scenario(split_test(fault)[0]) and not is_story(split_test(fault)[0])]
-
-
-def write_json(path, what):
-    path.parent.mkdir(exist_ok=True)
-    new = path.with_suffix(".new")
-    new.write_text(json.dumps(what, indent=0))
-    new.replace(path)
 
 
 # ---- the program, and what it does without a fault
@@ -70,36 +63,6 @@ def digest_of_source():
                 h.update(f"{path.relative_to(SOURCE)}\0".encode())
                 h.update("".join(squeeze(line) for line in path.read_text().splitlines() if not line.lstrip().startswith("//")).encode())
     return h.hexdigest()[:16]
-
-
-class ManyFaults(Workshop):
-    """One program, all faults of which it can have."""
-
-    def __init__(self, faults):
-        super().__init__(DIRECTORY / "many", program.OPTIONS)
-        self._faults, self._ours, self.planted = schemata.fitting(SOURCE, faults), set(), set()
-        self._ways = DIRECTORY / "ways.json"  # what has not compiled before does not now
-        self._planting = schemata.Planting(is_pure(SOURCE), *(json.loads(self._ways.read_text()) if self._ways.exists() else ()))
-
-    def _is_ours(self, name):
-        return name in self._ours
-
-    def open(self):
-        """Builds it, without those that do not compile."""
-        self._ours = {fault.file for fault in self._faults} | {PROGRAM}
-        super().open()
-        while True:
-            schemata.plant(SOURCE, self.source, self._faults, PROGRAM, self._planting)
-            words = self._try(["ninja", "-C", self.build, "-k", "0", program.TARGET])
-            if not words:
-                break
-            bad = schemata.misfits_of(words, self._faults, self.build)
-            if not bad:
-                sys.exit(f"sim: the program with all faults does not compile:\n{words[-3000:]}")
-            gone = [fault for fault in bad if not self._planting.give_way(fault)]
-            self._faults = [fault for fault in self._faults if fault not in gone]
-            write_json(self._ways, [sorted(self._planting.unequal), sorted(self._planting.copied)])
-        self.planted = {fault.name for fault in self._faults}
 
 
 def in_threads(run, jobs):
@@ -268,8 +231,12 @@ class Game:
 
     def __init__(self, jobs):
         self._jobs, self._faults = jobs, candidates()
-        many = ManyFaults(self._faults)
-        many.open()
+        many = ManyFaults(DIRECTORY / "many", program.OPTIONS, self._faults, is_pure(SOURCE), PROGRAM)
+        try:
+            many.open()
+            many.build_targets(program.TARGET)
+        except Misfit as reason:
+            sys.exit(f"sim: {reason}")
         self._source, self._binary = digest_of_source(), many.build / program.TARGET
         self._healthy = Healthy(self._binary, self._source, many.planted)
 

@@ -186,26 +186,49 @@ static void it_ends_when_nobody_has_needed_it_for_a_while(void **state) {
         assert_true(start(&s, ENDS) < 0);
 }
 
+// With that descriptor; -1: with none.
+static void send_packet(int fd, const char *bytes, size_t len, int link) {
+        char control[CMSG_SPACE(sizeof(int))] __attribute__((aligned(sizeof(size_t)))) = {};
+        struct iovec iov = {(char *) bytes, len};
+        struct msghdr m = {.msg_iov = &iov, .msg_iovlen = 1};
+
+        if (link >= 0) {
+                struct cmsghdr *c = (struct cmsghdr *) control;
+
+                *c = (struct cmsghdr){CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS};
+                memcpy(CMSG_DATA(c), &link, sizeof(int));
+                m.msg_control = control;
+                m.msg_controllen = sizeof(control);
+        }
+        assert_int_equal(sendmsg(fd, &m, 0), len);
+}
+
+// Each has one fault. A helper that was started would say something on its link.
 static void what_is_no_request_starts_nothing(void **state) {
         static const struct {
                 const char *bytes;
                 size_t len;
-        } packets[] = {{"", 1},
-                       {"write\0a\0b", 9},
-                       {"write\0a\0b\0c\0d", 13},
-                       {"write\0\0b\0c", 10},
-                       {"write\0a\0b\0c", 11}};
+                bool has_link;
+        } packets[] = {{"", 1, true},
+                       {"write\0a\0b", 9, true},
+                       {"write\0a\0b\0c\0d", 13, true},
+                       {"write\0\0b\0c", 10, true},
+                       {"write\0a\0b\0c", 11, false}};
         struct sockaddr_un a = {.sun_family = AF_UNIX};
 
         run_service(LONG_MS);
         strcpy(a.sun_path, service.path + 1);
-        for (size_t i = 0; i < ELEMENTSOF(packets); i++) { // the last lacks nothing but its link
-                int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+        for (size_t i = 0; i < ELEMENTSOF(packets); i++) {
+                int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0), link[2];
                 char byte;
 
+                assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, link), 0);
                 assert_int_equal(connect(fd, (struct sockaddr *) &a, sizeof(a)), 0);
-                assert_int_equal(send(fd, packets[i].bytes, packets[i].len, 0), packets[i].len);
+                send_packet(fd, packets[i].bytes, packets[i].len, packets[i].has_link ? link[1] : -1);
+                close(link[1]);
+                assert_int_equal(recv(link[0], &byte, 1, 0), 0);
                 assert_int_equal(recv(fd, &byte, 1, 0), 0);
+                close(link[0]);
                 close(fd);
         }
         end_service();

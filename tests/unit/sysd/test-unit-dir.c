@@ -2,6 +2,7 @@
 //
 // Files and drop-ins of units: how they are written, shared by instances, kept and removed.
 #include "printed.h"
+#include "quadlet.h"
 #include "unit-dir-words.h"
 
 static bool same_file(const char *a, const char *b) {
@@ -278,6 +279,27 @@ static void a_unit_that_could_not_be_written_is_written_again(void **state) {
         assert_file("units/a.service", "x");
 }
 
+// A container's: what the log has of it is in no file here, and another podman makes another text of it.
+static void a_file_that_was_made_is_known_by_what_it_was_made_of(void **state) {
+        static const char generated[] = "[Service]\nExecStart=/bin/true\n";
+        Hash of = spec_of("[Container]\nImage=web\n");
+        _cleanup_buf_ Buf made = {};
+
+        assert_int_equal(quadlet_made_compose(&of, "5.4", generated, strlen(generated), &made), 0);
+        assert_int_equal(buf_append(&made, "", 1), 0);
+        UnitDirItem item = item_of("box.service", (char *) made.data, false, NULL);
+        item.spec = of;
+        unit_dir_apply(d, &item, 1);
+        buf_done(&item.touched);
+        assert_int_equal(item.error, 0);
+
+        d = unit_dir_free(d);
+        open_dir();
+        assert_int_equal(unit_dir_adopt(d, "box.service", false, &of, NULL), 0);
+        put_foreign("units/box.service", generated);
+        assert_int_equal(unit_dir_check(d, "box.service"), 1);
+}
+
 RUN_TESTS(T(a_unit_has_a_file_and_a_dropin), T(the_longest_name_has_everything_beside_it),
           T(removal_leaves_nothing), T(the_file_that_pins_comes_with_the_first_one_shot),
           T(the_file_that_pins_comes_with_the_first_one_shot),
@@ -287,4 +309,5 @@ RUN_TESTS(T(a_unit_has_a_file_and_a_dropin), T(the_longest_name_has_everything_b
           T(instances_share_one_file), T(sisters_keep_the_old_revision_when_one_gets_the_new),
           T(one_batch_may_mix_revisions), T(a_unit_may_leave_and_join_its_template),
           T(the_directory_is_newer_after_every_batch), T(a_failed_item_does_not_stop_the_others),
-          T(a_unit_that_could_not_be_written_is_written_again))
+          T(a_unit_that_could_not_be_written_is_written_again),
+          T(a_file_that_was_made_is_known_by_what_it_was_made_of))

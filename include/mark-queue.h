@@ -41,7 +41,6 @@ static inline void mark_queue_drop(MarkQueue *q, QueueMark *mark) {
                 q->marks[*mark - 1] = NULL;
         *mark = 0;
 }
-void mark_queue_clear(MarkQueue *q); // drops all
 // Places whose turn has not come, also of those that were dropped.
 static inline size_t mark_queue_length(const MarkQueue *q) {
         return q->n - q->n_taken;

@@ -43,8 +43,3 @@ void mark_queue_make_room(MarkQueue *q) {
         else
                 (void) oom_check(ARRAY_GROW(q->marks, q->allocated, q->n + 1));
 }
-
-void mark_queue_clear(MarkQueue *q) {
-        while (mark_queue_length(q) > 0)
-                (void) mark_queue_take(q);
-}

@@ -190,7 +190,7 @@ static void drain_state(Leader *l, UnitOnNode *on_node) {
 // Of a node that is heard only its reports count, and taking them marks the unit. Of other nodes the state
 // may have to be taken back, or become unknown.
 static void mark_unheard(Leader *l, Unit *u) {
-        if (!event_take_rows_due(u))
+        if (!event_take_rows_due(u) || !l->event_news.kept) // whoever comes is told of the whole unit
                 return;
         list_foreach (i, &u->on_nodes) {
                 UnitOnNode *on_node = CONTAINER_OF(i, UnitOnNode, by_unit);

@@ -24,7 +24,11 @@ void event_unmark(Leader *l, EventObject *o) {
 }
 
 void event_mark_unit_on_node(Leader *l, UnitOnNode *s) {
-        if (!l->event_news.kept || s->event_due) // whoever comes is told of the whole unit
+        if (!l->event_news.kept) { // whoever comes is told of the whole unit
+                event_mark(l, &s->unit->event);
+                return;
+        }
+        if (s->event_due)
                 return;
         mark_queue_add(&l->event_news.rows, &s->event_due);
         leader_mark(l);
@@ -33,7 +37,7 @@ void event_mark_unit_on_node(Leader *l, UnitOnNode *s) {
 void event_marks_keep(Leader *l, bool kept) {
         l->event_news.kept = kept;
         if (!kept)
-                mark_queue_clear(&l->event_news.rows);
+                event_marks_take_rows(l, SIZE_MAX, event_mark_unit_on_node);
 }
 
 void event_marks_take_rows(Leader *l, size_t most, void (*each)(Leader *l, UnitOnNode *s)) {

@@ -11,7 +11,7 @@ typedef struct GoneObject GoneObject;
 // Something of it may have changed.
 void event_mark(Leader *l, EventObject *o);
 void event_unmark(Leader *l, EventObject *o); // it was looked at, or goes
-// Marks that one node's report of the unit may have changed. The unit itself is marked by unit_touch().
+// Marks that one node's report of the unit may have changed; the unit itself, if nothing is kept.
 void event_mark_unit_on_node(Leader *l, UnitOnNode *s);
 // it was touched since that was asked last, so all that nodes say of it is to be looked at
 bool event_take_rows_due(Unit *u);
@@ -26,7 +26,7 @@ void event_mark_unit_on_node_gone(Leader *l, UnitOnNode *s);
 GoneObject *event_mark_gone(Leader *l, EventObject *o, const char *name);
 // The log knows how it ended.
 void event_mark_job(Leader *l, uint64_t number);
-// Whether what nodes say is marked from now on; what is marked is dropped if not.
+// Whether what nodes say is marked from now on; if not, units of which that is marked are marked instead.
 void event_marks_keep(Leader *l, bool kept);
 // At most so many of what nodes say, or jobs that have ended, in the order in which they were marked. They
 // are marked no more.

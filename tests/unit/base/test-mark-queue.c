@@ -72,21 +72,4 @@ static void things_come_in_the_order_of_their_marks(void **state) {
         assert_true(q.allocated <= 1024); // what there was at most is given back
 }
 
-static void all_are_dropped_at_once(void **state) {
-        _cleanup_(mark_queue_done) MarkQueue q = {};
-
-        memset(marks, 0, sizeof(marks));
-        for (size_t i = 0; i < 100; i++)
-                mark_queue_add(&q, &marks[i]);
-        mark_queue_drop(&q, &marks[50]);
-        assert_int_equal(mark_queue_length(&q), 100);
-        mark_queue_clear(&q);
-        assert_int_equal(mark_queue_length(&q), 0);
-        for (size_t i = 0; i < 100; i++)
-                assert_int_equal(marks[i], 0);
-        mark_queue_add(&q, &marks[50]);
-        assert_ptr_equal(mark_queue_first(&q), &marks[50]);
-}
-
-RUN_TESTS(cmocka_unit_test(things_come_in_the_order_of_their_marks),
-          cmocka_unit_test(all_are_dropped_at_once))
+RUN_TESTS(cmocka_unit_test(things_come_in_the_order_of_their_marks))

@@ -424,6 +424,31 @@ static void a_unit_that_waits_for_its_budget_waits_for_no_node_any_more(void **s
         asked_forget(&a);
 }
 
+// Who comes later has only the order in which objects have changed.
+static void a_mismatch_that_ends_while_nobody_watches_is_told_to_who_comes_back(void **state) {
+        for (int i = 0; i < 2; i++) {
+                Asked a = {};
+
+                (void) rig_label(&g, "n2", "disk", "ssd");
+                rig_change(&g, START, "fast.service", SERVICE "[X-Argosy]\nMachineMetadata=disk=ssd\n");
+                rig_pass_ms(&g, 3000); // the job has ended
+                (void) rig_label(&g, "n2", "disk", NULL);
+                tell_all(&a);
+                g.leader->events->until_us = 0; // as if it were long ago
+                if (i == 0) // else with the turn in which it ends
+                        rig_change(&g, START, "other.service", SERVICE);
+                assert_int_equal(g.leader->event_news.kept, i == 1);
+                (void) rig_label(&g, "n2", "disk", "ssd");
+                assert_false(g.leader->event_news.kept);
+                assert_true(asked_pull(&g, &a));
+                assert_non_null(state_of(&a, "fast.service", "n2"));
+                assert_string_equal(event_field(state_of(&a, "fast.service", "n2"), "note"), "");
+                asked_forget(&a);
+                rig_stop(&g);
+                rig_start(&g, 3);
+        }
+}
+
 static void who_attaches_anew_and_says_the_same_tells_nothing_new(void **state) {
         Asked a = {};
 
@@ -660,6 +685,7 @@ RUN_TESTS(
         TEST(of_a_host_that_is_lost_nothing_is_left_when_the_unit_is_elsewhere),
         TEST(since_when_a_node_is_lost_and_a_unit_waits_is_told),
         TEST(a_unit_that_waits_for_its_budget_waits_for_no_node_any_more),
+        TEST(a_mismatch_that_ends_while_nobody_watches_is_told_to_who_comes_back),
         TEST(who_attaches_anew_and_says_the_same_tells_nothing_new),
         TEST(of_many_units_that_are_as_they_were_nothing_new_is_told),
         TEST(what_the_log_does_not_know_was_not_destroyed),

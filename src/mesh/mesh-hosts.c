@@ -189,6 +189,10 @@ static int on_hello(Session *s, const Argosy__ToVoter__Hello *hello, void *userd
                 ask_to_renew(m, s);
                 return 0;
         }
+        if (mesh_is_doubted(m)) {
+                session_drop(s, 0, true);
+                return 0;
+        }
         forget_refusal(m, s->host);
         end_older(m, s);
         if (s->dropped)

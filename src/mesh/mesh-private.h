@@ -71,6 +71,9 @@ void mesh_drop_links(Mesh *m);
 // one link's; marks the drain if there was one
 void mesh_report_pending(Mesh *m);
 bool mesh_is_removed(const Mesh *m); // as MeshOps.removed says
+// It would be, if nobody else took us for a member; and nobody leads. Meanwhile we take nobody for one: two
+// hosts that were removed would each hold the other one.
+bool mesh_is_doubted(const Mesh *m);
 void mesh_on_seen(Mesh *m, uint32_t host, const char *address);        // it dialled us from there
 
 // mesh-hosts.c

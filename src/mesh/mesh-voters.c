@@ -183,7 +183,7 @@ void mesh_report_pending(Mesh *m) {
         }
 }
 
-bool mesh_is_removed(const Mesh *m) {
+static bool is_said_to_be_removed(const Mesh *m) {
         size_t n = 0, n_refuse = 0;
         bool is_removed = false;
 
@@ -198,11 +198,20 @@ bool mesh_is_removed(const Mesh *m) {
         list_foreach (node, &m->links) { // also of voters that those which vote no more have named
                 const Link *l = CONTAINER_OF(node, Link, node);
 
-                if (l->up)
-                        return false;
                 is_removed |= l->refusal == MESH_REFUSED_REMOVED;
         }
         return is_removed && 2 * n_refuse > n;
+}
+
+bool mesh_is_doubted(const Mesh *m) {
+        return m->leader == 0 && is_said_to_be_removed(m);
+}
+
+bool mesh_is_removed(const Mesh *m) {
+        list_foreach (node, &m->links)
+                if (CONTAINER_OF(node, Link, node)->up)
+                        return false;
+        return is_said_to_be_removed(m);
 }
 
 // ---- to whom

@@ -65,6 +65,8 @@ static void on_drain(void *userdata) {
                 local_deliver(&m->local, m->leader == m->self.host);
         if (!m->closing)
                 mesh_report_pending(m);
+        if (!m->closing && mesh_is_doubted(m))
+                mesh_drop_sessions(m);
         if (!m->closing && !m->removal_reported && mesh_is_removed(m)) {
                 m->removal_reported = true;
                 if (m->ops->removed)

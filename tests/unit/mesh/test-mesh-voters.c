@@ -393,6 +393,36 @@ static void who_only_does_not_know_it_stands_by_who_does(void **state) {
         loop_until(story_is(4, "removed "));
 }
 
+// The log from which two hosts were removed. They themselves know only what was so before.
+static TlsVerdict judge_as_who_removed(const Hash *pin, const char *alpn, void *userdata) {
+        return hash_equal(&member[2].pin, pin) || hash_equal(&member[3].pin, pin) ? TLS_REMOVED : TLS_MEMBER;
+}
+
+static void two_that_were_removed_do_not_hold_each_other(void **state) {
+        TlsContext *before[2];
+
+        for (uint32_t i = 0; i < 2; i++) {
+                before[i] = member_tls[i];
+                assert_int_equal(tls_context_new(&member[i], judge_as_who_removed, NULL, &member_tls[i]), 0);
+        }
+        start(3);
+        start(4);
+        VOTERS(3, 1, 2, 4); // the first two are not there yet
+        VOTERS(4, 1, 2, 3);
+        loop_until(story_has(3, "4:up ") && story_has(4, "3:up "));
+        loop_for(50);
+        assert_false(story_has(3, "removed ") || story_has(4, "removed "));
+        start_first(2);
+        VOTERS(3, 1, 2, 4);
+        VOTERS(4, 1, 2, 3);
+        loop_until(story_has(3, "removed ") && story_has(4, "removed "));
+        for (uint32_t i = 0; i < 2; i++) {
+                stop(i + 1);
+                tls_context_unref(member_tls[i]);
+                member_tls[i] = before[i];
+        }
+}
+
 static bool ours = true;
 static bool is_ours(const char *address, void *userdata) {
         assert_string_equal(address, "127.0.0.1");
@@ -453,6 +483,7 @@ int main(void) {
                 LOOP_TEST(most_voters_say_that_a_host_was_removed),
                 LOOP_TEST(one_voter_of_three_does_not_say_it_for_all),
                 LOOP_TEST(who_only_does_not_know_it_stands_by_who_does),
+                LOOP_TEST(two_that_were_removed_do_not_hold_each_other),
                 LOOP_TEST(a_link_from_an_address_that_is_no_longer_ours_is_made_anew),
                 LOOP_TEST(too_many_voters_are_refused_whole),
         };

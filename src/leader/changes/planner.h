@@ -146,7 +146,9 @@ void request_mates_done(Planner *p);
 // -EBUSY, -ENOMEM.
 int request_check_affinity(Planner *p, const char *name, const Source *source, const UnitOptions *options,
                            Argosy__Response__UnitResult *result);
-void request_contents_done(Planner *p);
+// The unit does not get the content with which it was checked.
+void request_content_take_back(Planner *p, const char *name);
+void request_contents_done(Planner *p); // none does
 
 // request-dependencies.c
 // All of these: 0, UNIT_REFUSED, -EBUSY, -ENOMEM.

@@ -42,6 +42,10 @@ static int request_note_content(Planner *p, const char *name, const UnitFile *fi
         return r;
 }
 
+void request_content_take_back(Planner *p, const char *name) {
+        free(map_take_str(&p->contents, name));
+}
+
 void request_contents_done(Planner *p) {
         map_done_with(&p->contents, free);
 }

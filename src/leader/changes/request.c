@@ -448,6 +448,7 @@ void request_take_back(Planner *p, const char *name, BatchBuilderMark mark) {
         batch_builder_rollback(p->batch, mark);
         if (p->ops->unplace && (!batch_builder_has_unit(p->batch, name) || request_has_only_shared(p, name)))
                 p->ops->unplace(name, p->userdata);
+        request_content_take_back(p, name);
         request_sharers_take_back(p, name);
 }
 
@@ -584,6 +585,7 @@ int change_plan(ClusterState *state, const Argosy__Request__Change *change, Batc
         while (r == PLAN_ALL_AGAIN) {
                 batch_builder_rollback(b, mark);
                 request_cycles_take_back(&p);
+                request_contents_done(&p);
                 request_sharers_take_back(&p, NULL);
                 message_free(response);
                 response = response_new(ARGOSY__RESPONSE__WHAT_CHANGE);

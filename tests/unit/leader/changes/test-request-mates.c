@@ -37,6 +37,20 @@ static void a_cycle_within_one_request_is_refused(void **state) {
                      "b.service");
 }
 
+// What it would have been with it counts for nobody.
+static void a_content_that_is_refused_breaks_no_cycle(void **state) {
+        const char *const names[] = {"a.service", "b.service"};
+        const File files[] = {{"a.service", SERVICE "[X-Argosy]\nMachineOf=x.service\nSecret=none\n"},
+                              {"b.service", WITH("a.service")}};
+
+        assert_int_equal(submit("a.service", WITH("b.service"))->status, 0);
+        change_all(ARGOSY__VERB__VERB_START, names, 2, files, 2, true);
+        assert_true(w.response->change->units[0]->status != 0); // there is no such secret
+        assert_cycle(w.response->change->units[1],
+                     "b.service:5: units that are to be where each other is: b.service -> a.service -> "
+                     "b.service");
+}
+
 static void a_replaced_file_that_closes_a_cycle_is_refused(void **state) {
         const char *const name = "a.service";
         const File file = {"a.service", WITH("b.service")};
@@ -84,6 +98,7 @@ static void templates_whose_instances_would_make_a_cycle_are_refused(void **stat
 RUN_TESTS(
         REQUEST_TEST(units_that_are_to_be_where_each_other_is_are_refused_whoever_comes_last),
         REQUEST_TEST(a_cycle_within_one_request_is_refused),
+        REQUEST_TEST(a_content_that_is_refused_breaks_no_cycle),
         REQUEST_TEST(a_content_that_an_unload_brings_is_looked_at_as_any_other),
         REQUEST_TEST(a_replaced_file_that_closes_a_cycle_is_refused),
         REQUEST_TEST(templates_whose_instances_would_make_a_cycle_are_refused)

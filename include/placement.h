@@ -297,6 +297,8 @@ char *placement_mismatch_text(const Placement *p, uint32_t unit);
 // Whether the unit may be there or stay there, apart from room, spread and the state of the node: by its
 // labels, by who is there, by whom it follows, and not excluded.
 bool placement_node_admits(const Placement *p, uint32_t node, uint32_t unit);
+// Whether what the unit reserves is left on the node's host, if it is not there itself.
+bool placement_node_has_room(const Placement *p, uint32_t node, uint32_t unit);
 const char *placement_unit_name(const Placement *p, uint32_t unit);
 // Whether there is a unit of this handle; none has placement_unit_end() or a higher one.
 bool placement_has_unit(const Placement *p, uint32_t unit);

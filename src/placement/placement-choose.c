@@ -30,6 +30,12 @@ bool host_has_room(const Placement *p, const PlacedHost *h, const PlacementVecto
         return room;
 }
 
+bool placement_node_has_room(const Placement *p, uint32_t node, uint32_t unit) {
+        const Class *c = unit_class(p, &p->units[unit]);
+
+        return host_has_room(p, &p->hosts[p->nodes[node].host], &c->spec.demand);
+}
+
 bool unit_excluded(const Placement *p, uint32_t unit, uint32_t node) {
         const PlacedUnit *u = &p->units[unit];
         const Exclusion *e;

@@ -4,8 +4,8 @@
 // (activators.h).
 //
 //   - who of them is placed first chooses the node, the other one goes there if its own options admit that,
-//   and if it
-//     would not have to leave it at once for somebody who is there, or to be with another one (SameNodeAs=)
+//     if the node takes units and has room for it, and if it would not have to leave it at once for somebody
+//     who is there, or to be with another one (SameNodeAs=)
 //   - what is placed before its activator, as most are, gets a node that admits both, if there is one
 //     (scheduler_place_for_both())
 //   - what is only loaded, or done, follows its activator when that is launched somewhere else; what was
@@ -64,6 +64,12 @@ static bool is_with_its_mates(const Search *s, uint32_t node) {
         return true;
 }
 
+// It is there, or may come there: the node takes units, and what it reserves is left.
+static bool may_come(const Search *s, const Node *n) {
+        return (s->unit && s->unit->node == n) ||
+               (!n->closed && scheduler_node_has_room(s->leader, n, s->name));
+}
+
 // Where the partner is, if this unit may be there too; 0: no such place.
 static uint32_t node_of_partner(const Search *s, const char *partner) {
         const Leader *l = s->leader;
@@ -80,6 +86,8 @@ static uint32_t node_of_partner(const Search *s, const char *partner) {
                 return 0;
         if (host_is_lost(n->host) || node_is_emptying(n) || !node_admits(l, n, s->options) ||
             !scheduler_node_admits(l, n, s->name))
+                return 0;
+        if (!may_come(s, n))
                 return 0;
         return s->unit && unit_exclusion(s->unit, number) ? 0 : number;
 }

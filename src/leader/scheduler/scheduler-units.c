@@ -495,6 +495,13 @@ bool scheduler_node_admits(const Leader *l, const Node *n, const char *name) {
                placement_node_admits(l->places->placement, n->scheduling.place - 1, unit);
 }
 
+bool scheduler_node_has_room(const Leader *l, const Node *n, const char *name) {
+        uint32_t unit = number_of(l, name);
+
+        return unit == PLACEMENT_NONE || !n->scheduling.place ||
+               placement_node_has_room(l->places->placement, n->scheduling.place - 1, unit);
+}
+
 bool scheduler_data_why(const Leader *l, const Unit *u, char *ret, size_t size) {
         const char *activated;
         const Node *n = node_of_data(l, u, &activated);

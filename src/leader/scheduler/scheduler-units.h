@@ -39,6 +39,8 @@ char *scheduler_mismatch_text(Leader *l, const UnitOnNode *s);
 // It would not have to leave that node at once (placement_node_admits()). True for a unit of which the
 // Placement does not know.
 bool scheduler_node_admits(const Leader *l, const Node *n, const char *name);
+// Likewise: what it reserves is left there, if it is not there itself.
+bool scheduler_node_has_room(const Leader *l, const Node *n, const char *name);
 // Says which node alone may have it, since its data is there. False: any node may.
 bool scheduler_data_why(const Leader *l, const Unit *u, char *ret, size_t size);
 // Somebody is there who replaces it.

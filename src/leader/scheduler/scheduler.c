@@ -251,6 +251,12 @@ static int prepare(Scheduler *p, const char *name, const UnitOptions *options, u
         return scheduler_set_options(p->leader, name, *ret, options);
 }
 
+void scheduler_know(Scheduler *p, const char *name, const UnitOptions *options) {
+        uint32_t unit;
+
+        (void) prepare(p, name, options, &unit); // what is wrong is said where it is placed
+}
+
 void scheduler_put(Scheduler *p, const char *name, const UnitOptions *options, uint32_t node) {
         const Node *n = node_find(p->leader, node);
         Placement *placement = p->leader->places->placement;

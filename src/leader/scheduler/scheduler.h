@@ -64,6 +64,8 @@ int scheduler_place_for_both(Scheduler *p, const char *name, const UnitOptions *
 // the refusals.
 int scheduler_explain(Scheduler *p, const char *name, SchedulerAnswer *ret);
 void scheduler_answer_done(SchedulerAnswer *p);
+// The unit is to have these options: by them it is asked whether a node admits it.
+void scheduler_know(Scheduler *p, const char *name, const UnitOptions *options);
 // The unit goes to this node, whatever it demands: it counts there.
 void scheduler_put(Scheduler *p, const char *name, const UnitOptions *options, uint32_t node);
 

@@ -75,6 +75,19 @@ static bool is_kept_by_data(Leader *l, const char *name, char *ret, size_t size)
         return true;
 }
 
+static bool is_any(const char *name, void *userdata) {
+        return true;
+}
+
+// Where what it activates is, or what activates it, by the options that it is to have.
+static uint32_t node_of_partner(Decision *d, const char *name, const char *activates,
+                                const UnitOptions *options) {
+        if (!activates && !activators_find(&d->leader->activators, name, is_any, NULL))
+                return 0;
+        scheduler_know(d->scheduler, name, options);
+        return activation_affinity_node(d->leader, &d->batch, name, activates, options);
+}
+
 static int on_place(const char *name, const char *activates, const UnitOptions *options,
                     const UnitOptions *mate, ChangePlace *ret, void *userdata) {
         Decision *d = userdata;
@@ -83,9 +96,9 @@ static int on_place(const char *name, const char *activates, const UnitOptions *
 
         if (fleet_units_unknown(d->leader, ret->elsewhere, sizeof ret->elsewhere))
                 return 0;
-        ret->node = activation_affinity_node(d->leader, &d->batch, name, activates, options);
-        ret->possible = ret->node;
         decision_need_scheduler(d);
+        ret->node = node_of_partner(d, name, activates, options);
+        ret->possible = ret->node;
         if (!ret->node && activates)
                 scheduler_keep_with(d->scheduler, name, options, activates);
         if (ret->node) {

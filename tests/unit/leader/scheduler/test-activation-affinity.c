@@ -81,6 +81,33 @@ static void whoever_comes_second_goes_where_the_first_is(void **state) {
         }
 }
 
+static void an_activator_does_not_begin_beside_who_is_in_conflict_with_it(void **state) {
+        static const char enemy[] = SERVICE "[X-Argosy]\nHost=n1\nConflicts=job.timer\n";
+
+        change(START, "job.service", SERVICE "[X-Argosy]\nHost=n1\n", "");
+        change(START, "enemy.service", enemy, "");
+        assert_int_equal(node_of("enemy.service", LAUNCHED), node_of("job.service", LAUNCHED));
+        assert_int_equal(rig_change(&g, START, "job.timer", TIMER)->status, 0);
+        assert_int_not_equal(node_of("job.timer", LAUNCHED), node_of("enemy.service", LAUNCHED));
+}
+
+static void nobody_follows_where_no_units_are_taken_or_there_is_no_room(void **state) {
+        for (uint32_t i = 1; i <= 3; i++) {
+                rig_host(&g, i)->cpu_milli = 1000;
+                rig_host(&g, i)->attached = false;
+        }
+        rig_settle(&g);
+        change(START, "full.timer", TIMER "[X-Argosy]\nHost=n1\n", "");
+        change(START, "other.service", SERVICE "[X-Argosy]\nHost=n1\nReserveCPU=0.8\n", "");
+        (void) rig_change(&g, START, "full.service", SERVICE "[X-Argosy]\nReserveCPU=0.5\n");
+        assert_int_not_equal(node_of("full.service", LAUNCHED), node_of("full.timer", LAUNCHED));
+
+        change(START, "shut.timer", TIMER "[X-Argosy]\nHost=n2\n", "");
+        (void) rig_set_host_mode(&g, 2, ARGOSY__NODE_MODE__MODE_CORDONED, 0);
+        assert_int_equal(rig_change(&g, START, "shut.service", SERVICE)->status, 0);
+        assert_int_not_equal(node_of("shut.service", LAUNCHED), node_of("shut.timer", LAUNCHED));
+}
+
 static void the_service_of_another_name_follows_too(void **state) {
         change(START, "night.timer", "[Timer]\nUnit=z-backup.service\n", "");
         fill_node_of("night.timer");
@@ -440,6 +467,8 @@ static void a_container_with_data_does_not_follow_its_timer(void **state) {
 RUN_TESTS(
         T(a_timer_brings_its_service_along),
         T(whoever_comes_second_goes_where_the_first_is),
+        T(an_activator_does_not_begin_beside_who_is_in_conflict_with_it),
+        T(nobody_follows_where_no_units_are_taken_or_there_is_no_room),
         T(the_service_of_another_name_follows_too),
         T(a_timer_goes_where_its_service_must_be),
         T(they_move_together),

@@ -64,7 +64,8 @@ static void on_role(StoreRole role, StoreLeader leader, void *userdata) {
         if (role == STORE_LEADER && !g->led)
                 g->led_since_us = g->now_us;
         g->led = role == STORE_LEADER;
-        if (g->leader)
+        g->term = leader.term;
+        if (g->leader && !g->recovers)
                 (void) leader_set_leading(g->leader, g->led, leader.term);
 }
 

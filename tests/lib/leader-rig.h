@@ -93,6 +93,8 @@ struct Rig {
         Store *store;
         Leader *leader;
         bool led; // the store's view
+        uint64_t term; // likewise, when that was said last
+        bool recovers; // the log has still to be told so, and the leader does not lead before
         uint64_t led_since_us; // when it was elected last
         uint64_t now_us, wall_us;
         uint64_t cpu_us, turn_us; // CPU time as the leader sees it, and what each of its turns takes of that
@@ -254,6 +256,10 @@ unsigned rig_count_running(Rig *g, const char *name);          // hosts that are
 void rig_depose(Rig *g);
 void rig_elect(Rig *g);
 void rig_elect_anew(Rig *g); // both
+// While nobody leads: who leads next has that LeaseSec=.
+void rig_set_lease(Rig *g, unsigned lease_ms);
+// As rig_elect(), when most voters were lost for ever, and the leader's host is the cluster's only voter.
+void rig_elect_recovered(Rig *g);
 // As rig_depose(), while the log takes its time: the leader never hears what became of the entry that waits
 // here, which is in the log (`kept`), or is not.
 void rig_depose_unknown(Rig *g, bool kept);

@@ -194,6 +194,7 @@ static void on_beat_ack(VirtualHost *h, const Argosy__ToHost__BeatAck *ack) {
         h->unanswered &= ack->seq < h->beat_seq;
         if (ack->seq > h->beat_seq || h->beat_seq - ack->seq >= VIRTUAL_BEATS_KEPT)
                 return;
+        h->lease_ms = ack->lease_ms ?: h->lease_ms;
         h->lease_from_us = MAX_OF(h->lease_from_us, h->beats_sent_us[ack->seq % VIRTUAL_BEATS_KEPT]);
         h->late_acks +=
                 now_of(h) > h->beats_sent_us[ack->seq % VIRTUAL_BEATS_KEPT] + h->beat_ms * USEC_PER_MSEC;

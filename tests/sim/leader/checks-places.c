@@ -114,6 +114,10 @@ static bool is_replaced_by(unsigned i, unsigned k) {
 }
 
 bool places_are_barred(unsigned i) {
+        int partner = world_unit_partner(i);
+
+        if (partner >= 0 && log_truth.units[partner].exists)
+                return true; // they go together, as far as the contents of both let them
         for (unsigned k = 0; k < asks.n_units; k++)
                 if (log_truth.units[k].exists && (are_in_conflict(i, k) || is_replaced_by(i, k)))
                         return true;

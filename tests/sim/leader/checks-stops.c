@@ -120,6 +120,11 @@ void heard_on_heard(uint32_t host, const Argosy__ToVoter *m) {
                         on_report(host, m->attach->held[i]);
 }
 
+// Of any leader of the story (faults.c).
+static uint64_t shortest_lease_us(void) {
+        return asks.swarm.lease_ms * USEC_PER_MSEC / (world.plan.swarm.faults[FAULT_lease] > 0 ? 2 : 1);
+}
+
 bool heard_may_be_lost(uint32_t host) {
         uint64_t since_us = host <= HOSTS_KNOWN && known.hosts[host].heard_us > world.rig.led_since_us
                                     ? known.hosts[host].heard_us
@@ -128,13 +133,13 @@ bool heard_may_be_lost(uint32_t host) {
         if (host > HOSTS_KNOWN || known.hosts[host].goodbye ||
             !cluster_state_find_host(world.rig.state, host))
                 return true;
-        return world.rig.now_us - since_us >= world.rig.lease_ms * UINT64_C(1000);
+        return world.rig.now_us - since_us >= shortest_lease_us();
 }
 
 bool heard_is_lively(uint32_t host) {
         return host <= HOSTS_KNOWN && known.hosts[host].heard_us > world.rig.led_since_us &&
                !known.hosts[host].goodbye && !known.hosts[host].unwelcome &&
-               world.rig.now_us - known.hosts[host].heard_us < world.rig.lease_ms * UINT64_C(250);
+               world.rig.now_us - known.hosts[host].heard_us < shortest_lease_us() / 4;
 }
 
 bool heard_is_silent(uint32_t host) {
@@ -142,7 +147,7 @@ bool heard_is_silent(uint32_t host) {
                                     ? known.hosts[host].said_us
                                     : world.rig.led_since_us;
 
-        return world.rig.now_us - since_us >= 2 * world.rig.lease_ms * UINT64_C(1000);
+        return world.rig.now_us - since_us >= 2 * asks.swarm.lease_ms * UINT64_C(1000);
 }
 
 enum { LOSS_WINDOW_US = 60 * 1000 * 1000 }; // hosts that are lost within so long are lost at once
@@ -182,7 +187,7 @@ static bool is_missing(uint32_t host) {
         since_us = world.rig.now_us - (known.hosts[host].heard_us > world.rig.led_since_us
                                                ? known.hosts[host].heard_us
                                                : world.rig.led_since_us);
-        return since_us > world.rig.lease_ms * UINT64_C(1000) && since_us < LOSS_WINDOW_US;
+        return since_us > asks.swarm.lease_ms * UINT64_C(1000) && since_us < LOSS_WINDOW_US;
 }
 
 static unsigned count_missing(void) {

@@ -417,6 +417,37 @@ static void fault_age(Draw *d) {
         rig_pass_ms(&world.rig, leases * asks.swarm.lease_ms);
 }
 
+// ------------------------------------------------------------------------------- who leads, and by what
+
+static bool nobody_leads(void) {
+        if (world.rig.led && !world_is_well())
+                return false;
+        if (world.rig.led)
+                depose();
+        return true;
+}
+
+// None is longer than that of the first leader: who waits for a lease waits for that.
+static void fault_lease(Draw *d) {
+        static const unsigned quarters[] = {2, 3, 4};
+        unsigned ms = asks.swarm.lease_ms * DRAW_PICK(d, quarters) / 4;
+
+        if (!nobody_leads())
+                return;
+        story_tell("LeaseSec= of who leads next is %u ms", ms);
+        rig_set_lease(&world.rig, ms);
+        if (draw_below(d, 4) > 0)
+                elect();
+}
+
+static void fault_recovery(Draw *d) {
+        if (!nobody_leads())
+                return;
+        story_tell("the cluster is recovered, with host n1 alone");
+        faults_state.entry_was_last = false;
+        rig_elect_recovered(&world.rig);
+}
+
 #define FAULT_FUNCTION(name, what) [FAULT_##name] = fault_##name,
 static void (*const faults[_FAULTS])(Draw *d) = {SWARM_FAULTS(FAULT_FUNCTION)};
 

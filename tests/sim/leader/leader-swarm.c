@@ -82,6 +82,42 @@ static void draw_focused(uint64_t word, Swarm *s) {
         s->focused = draw_one_in(&d, 2);
 }
 
+// What units are, and who may do what: each of these is seldom, so that most stories stay as simple as they
+// are.
+static void draw_kinds(uint64_t word, Swarm *s) {
+        Draw d = draw_from(word ^ UINT64_C(0x6b696e6473));
+
+        if (draw_one_in(&d, 4))
+                s->parts = (unsigned) draw_log(&d, 4, 64);
+        if (draw_one_in(&d, 2))
+                s->places = (unsigned) draw_log(&d, 8, 64);
+        if (draw_one_in(&d, 4))
+                s->beside = (unsigned) draw_log(&d, 4, 32);
+        if (draw_one_in(&d, 2))
+                s->named = (unsigned) draw_log(&d, 4, 64);
+        if (draw_one_in(&d, 6))
+                s->fleet = (unsigned) draw_log(&d, 4, 64);
+        if (draw_one_in(&d, 4))
+                s->activators = (unsigned) draw_log(&d, 4, 32);
+        if (draw_one_in(&d, 4))
+                s->loads[LOAD_rights] = (unsigned) draw_log(&d, 2, SWARM_WEIGHT_MAX / 2);
+        if (s->loads[LOAD_rights] > 0 && draw_one_in(&d, 3))
+                s->groups = (unsigned) draw_log(&d, 1, 100);
+}
+
+static void draw_terms(uint64_t word, Swarm *s) {
+        Draw d = draw_from(word ^ UINT64_C(0x7465726d73));
+
+        if (draw_one_in(&d, 6))
+                s->faults[FAULT_lease] = (unsigned) draw_log(&d, 1, SWARM_WEIGHT_MAX / 2);
+        if (draw_one_in(&d, 8))
+                s->faults[FAULT_recovery] = (unsigned) draw_log(&d, 1, SWARM_WEIGHT_MAX / 8);
+        if (draw_below(&d, 3) > 0)
+                s->faults[FAULT_meet] = (unsigned) draw_log(&d, 4, SWARM_WEIGHT_MAX);
+        if (draw_one_in(&d, 6))
+                s->turn_us = (unsigned) draw_log(&d, 100, 200000);
+}
+
 // As often in a long story as in a short one.
 static void set_tried(Swarm *s) {
         enum { TRIED = 2 };
@@ -125,6 +161,8 @@ Swarm swarm_draw(uint64_t word) {
         draw_rules(word, &s);
         draw_theme(word, &s);
         draw_focused(word, &s);
+        draw_kinds(word, &s);
+        draw_terms(word, &s);
         set_tried(&s);
         return s;
 }

@@ -27,7 +27,10 @@
         F(garbage, "a host says what its key allows and no agent says")                         \
         F(goodbye, "a host shuts down, or stops doing so")                                      \
         F(labels, "a host comes with other labels")                                             \
-        F(age, "much time passes while nothing happens, or has passed by all clocks")
+        F(age, "much time passes while nothing happens, or has passed by all clocks")           \
+        F(lease, "who leads next has another LeaseSec=")                                        \
+        F(recovery, "most voters are lost for ever, and the cluster is recovered")              \
+        F(meet, "several things happen to a unit, its group and its host at one moment")
 
 typedef enum SwarmFault {
 #define SWARM_FAULT_NUMBER(name, what) FAULT_##name,

@@ -79,6 +79,9 @@ void faults_on_voter_message(uint32_t host, const Argosy__ToVoter *m);
 // What it says need not be true, and what is said of it and its units follows from that.
 bool world_host_lies(uint32_t host);
 
+// faults-meet.c: one of SWARM_FAULTS
+void fault_meet(Draw *d);
+
 // lies.c
 Argosy__ToVoter *lies_draw(Draw *d, const RigHost *h); // from the heap
 // The log can take what comes, and somebody leads.

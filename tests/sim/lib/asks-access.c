@@ -26,6 +26,32 @@ bool ask_access_change(Draw *d, void *message) {
         return true;
 }
 
+// A right of one role alone, so that somebody has several of them, which one job needs.
+bool ask_right_of_role(Draw *d, void *message) {
+        Argosy__Request__AccessChange *m = message;
+
+        m->revoke = draw_one_in(d, 4);
+        m->right = draw_below(d, 4) > 0 ? ARGOSY__RIGHT__RIGHT_OPERATE : ARGOSY__RIGHT__RIGHT_VIEW;
+        m->role = (char *) asks_role(d);
+        if (draw_one_in(d, 4))
+                m->group = (char *) DRAW_PICK(d, groups);
+        else
+                m->user = (char *) world_authors[AUTHOR_ALICE + draw_below(d, 2)];
+        if (!*m->group && draw_one_in(d, 3))
+                m->host = (char *) asks_node(d);
+        return true;
+}
+
+// Of a group that only one of the authors is in, among many.
+bool ask_right_of_group(Draw *d, void *message) {
+        Argosy__Request__AccessChange *m = message;
+
+        m->revoke = draw_one_in(d, 3);
+        m->right = asks_right(d);
+        m->group = asks_printf("g%u", 1 + draw_below(d, asks.swarm.groups + 1));
+        return true;
+}
+
 bool ask_right_check(Draw *d, void *message) {
         Argosy__Request__RightCheck *m = message;
 
@@ -53,6 +79,16 @@ bool ask_token_create(Draw *d, void *message) {
         m->ttl_sec = draw_one_in(d, 2) ? draw_log(d, 1, 86400) : 0;
         if (m->right <= ARGOSY__RIGHT__RIGHT_OPERATE && draw_one_in(d, 4))
                 m->role = (char *) asks_role(d);
+        return true;
+}
+
+bool ask_token_of_role(Draw *d, void *message) {
+        Argosy__Request__TokenCreate *m = message;
+
+        (void) ask_token_create(d, message);
+        m->right = ARGOSY__RIGHT__RIGHT_OPERATE;
+        m->role = (char *) asks_role(d);
+        m->ttl_sec = draw_one_in(d, 2) ? draw_log(d, 1, 600) : 0;
         return true;
 }
 

@@ -40,6 +40,9 @@ bool ask_join(Draw *d, void *message);
 
 // asks-access.c
 bool ask_access_change(Draw *d, void *message);
+bool ask_right_of_role(Draw *d, void *message);
+bool ask_right_of_group(Draw *d, void *message);
+bool ask_token_of_role(Draw *d, void *message);
 bool ask_right_check(Draw *d, void *message);
 bool ask_token_create(Draw *d, void *message);
 bool ask_token_revoke(Draw *d, void *message);

@@ -78,6 +78,9 @@ const AskKind ask_kinds[] = {
         ROW(JOB_WAIT, waits, 2, job_wait),
         ROW(EVENTS, watches, 1, events),
         ROW(CHANGE, crowd, 1, change_crowd),
+        ROW(ACCESS_CHANGE, rights, 2, right_of_role),
+        ROW(TOKEN_CREATE, rights, 1, token_of_role),
+        ROW(ACCESS_CHANGE, rights, 2, right_of_group),
 };
 const size_t n_ask_kinds = ELEMENTSOF(ask_kinds);
 
@@ -127,13 +130,29 @@ void asks_note_key_of(size_t first) {
 
 // ------------------------------------------------------------------------------------------------ who asks
 
+enum { GROUPS_MAX = 200 };
+
 static struct {
-        char *groups[2];
+        char *groups[GROUPS_MAX];
         size_t n;
 } groups_of[WORLD_AUTHORS] = {
         [AUTHOR_ALICE] = {{(char *) "dev"}, 1},
         [AUTHOR_CAROL] = {{(char *) "dev", (char *) "ops"}, 2},
 };
+
+// Of carol, between the two that others know.
+static void begin_groups(void) {
+        static char names[GROUPS_MAX][8];
+        size_t n = 1;
+
+        while (n < MIN_OF(asks.swarm.groups, (unsigned) GROUPS_MAX - 2) + 1) {
+                snprintf(names[n], sizeof(names[n]), "g%zu", n);
+                groups_of[AUTHOR_CAROL].groups[n] = names[n];
+                n++;
+        }
+        groups_of[AUTHOR_CAROL].groups[n++] = (char *) "ops";
+        groups_of[AUTHOR_CAROL].n = n;
+}
 
 uint32_t world_author_host(WorldAuthor who) {
         return who == AUTHOR_TOKEN ? 1 : 1 + who % asks.swarm.hosts;
@@ -153,7 +172,7 @@ size_t world_author_groups(WorldAuthor who, char ***ret) {
 
 static void draw_author(Draw *d, WorldAsked *a) {
         a->author = AUTHOR_ROOT;
-        if (!asks.swarm.loads[LOAD_access] || !draw_one_in(d, 3))
+        if (!(asks.swarm.loads[LOAD_access] + asks.swarm.loads[LOAD_rights]) || !draw_one_in(d, 3))
                 return;
         a->author = (WorldAuthor) (AUTHOR_ALICE + draw_below(d, WORLD_AUTHORS - 1));
         if (a->author == AUTHOR_TOKEN && asks.port->no_tokens)
@@ -549,6 +568,10 @@ void asks_ask_first(Draw *d) {
                 ask_some(d, ask_access_change, 4);
                 ask_some(d, ask_token_create, 1);
         }
+        if (asks.swarm.loads[LOAD_rights]) {
+                ask_some(d, ask_right_of_role, 8);
+                ask_some(d, ask_token_of_role, 2);
+        }
 }
 
 void asks_begin(const AsksPort *port, const Swarm *swarm, Draw *d) {
@@ -558,6 +581,7 @@ void asks_begin(const AsksPort *port, const Swarm *swarm, Draw *d) {
         asks.n_ids = asks.focus_n = asks.focus_host = 0;
         asks.unpinned = false;
         memset(asks.by_hash, 0, sizeof(asks.by_hash));
+        begin_groups();
         world_images_begin();
         world_units_begin(d);
 }

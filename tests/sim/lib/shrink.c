@@ -88,6 +88,10 @@ static bool lower(Shrink *s, unsigned *figure, unsigned to) {
 static bool shrink_figures(Shrink *s) {
         Swarm *swarm = &s->plan->swarm;
         bool any = false;
+        unsigned *to_0[] = {&swarm->events_bytes, &swarm->users,      &swarm->configs,  &swarm->start_ms,
+                            &swarm->stop_ms,      &swarm->batch_max,  &swarm->parts,    &swarm->places,
+                            &swarm->beside,       &swarm->named,      &swarm->fleet,    &swarm->activators,
+                            &swarm->groups,       &swarm->turn_us};
 
         for (unsigned n = MAX_OF(s->hosts_min, 1u); n < swarm->hosts; n++)
                 any |= lower(s, &swarm->hosts, n);
@@ -95,12 +99,8 @@ static bool shrink_figures(Shrink *s) {
                 any |= lower(s, &swarm->units, n);
         for (unsigned n = 0; n < swarm->crowd; n = n * 2 + 1)
                 any |= lower(s, &swarm->crowd, n);
-        any |= lower(s, &swarm->events_bytes, 0);
-        any |= lower(s, &swarm->users, 0);
-        any |= lower(s, &swarm->configs, 0);
-        any |= lower(s, &swarm->start_ms, 0);
-        any |= lower(s, &swarm->stop_ms, 0);
-        any |= lower(s, &swarm->batch_max, 0);
+        for (size_t i = 0; i < ELEMENTSOF(to_0); i++)
+                any |= lower(s, to_0[i], 0);
         return any;
 }
 

@@ -37,7 +37,8 @@ extern const unsigned swarm_n_faults;
         F(crowd, "many units at once, which nobody looks at one by one")       \
         F(bursts, "several requests at one moment, most of them about few units") \
         F(rules, "rules of the queue, and at the same moment what they hold")   \
-        F(wrong, "what is to be refused")
+        F(wrong, "what is to be refused")                                        \
+        F(rights, "authors get and lose rights of single roles, which they use")
 
 typedef enum SwarmLoad {
 #define SWARM_LOAD_NUMBER(name, what) LOAD_##name,
@@ -72,7 +73,15 @@ extern const char *const swarm_load_names[_LOADS];
         F(containers, "of 64 contents that are containers'")                        \
         F(focused, "whether most of it is about few units for a while")             \
         F(theme, "of options that have to do with each other; 0: any are said")       \
-        F(tried, "of so many moments at rest one has trials; 0: none has")
+        F(tried, "of so many moments at rest one has trials; 0: none has")           \
+        F(parts, "of 64 contents that have drop-ins")                                \
+        F(places, "of 64 files of units that have a place, most of them below /etc") \
+        F(beside, "of 64 contents that name other units as systemd has it")          \
+        F(named, "of 64 containers whose image is no tag, or that have more than it") \
+        F(fleet, "of 64 contents that were written for fleet")                       \
+        F(activators, "of 64 units that activate the one before them")               \
+        F(groups, "more of which one of the authors is a member")                    \
+        F(turn_us, "of CPU time that a turn takes as the leader sees it")
 
 typedef struct Swarm {
         unsigned faults[SWARM_FAULTS_MAX], loads[_LOADS]; // weights; 0: left out

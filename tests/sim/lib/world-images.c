@@ -8,6 +8,7 @@
 // What was found is remembered: the log forgets contents that nobody has any more.
 #include "world-images.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "asks.h"
@@ -31,6 +32,47 @@ const char *world_image_tag(unsigned number) {
         return asks_printf("reg.example/box%u:1", number);
 }
 
+// Of no registry's tag: with the digest that somebody has written, or of no registry.
+static const char *draw_other_image(Draw *d, unsigned number) {
+        char name[16], hex[HASH_HEX_SIZE];
+        Hash hash = hash_of(name, (size_t) snprintf(name, sizeof(name), "own %u", number));
+
+        hash_hex(&hash, HASH_SIZE, hex);
+        switch (draw_below(d, 3)) {
+        case 0:
+                return asks_printf("localhost/box%u:1", number);
+        case 1:
+                return asks_printf("reg.example/box%u@" CONTENT_IMAGE_DIGEST "%s", number, hex);
+        default:
+                return asks_printf("reg.example/box%u:1@" CONTENT_IMAGE_DIGEST "%s", number, hex);
+        }
+}
+
+// A port of the host, a name and a file of a volume are one unit's on a node; a registry may ask who it is.
+static void put_more(Draw *d, Buf *text) {
+        switch (draw_below(d, 4)) {
+        case 0:
+                assert_int_equal(buf_printf(text, "PublishPort=808%u:80\n", draw_below(d, 3)), 0);
+                break;
+        case 1:
+                assert_int_equal(buf_printf(text, "ContainerName=box%u\n", draw_below(d, 2)), 0);
+                break;
+        case 2:
+                assert_int_equal(buf_printf(text, "PublishPort=80\n"), 0);
+                break;
+        default:
+                break;
+        }
+}
+
+static const char *draw_auth(Draw *d) {
+        return draw_one_in(d, 3) ? asks_printf("RegistryAuth=%s\n", DRAW_PICK(d, world_secrets)) : "";
+}
+
+static bool is_otherwise(Draw *d) {
+        return asks.swarm.named > 0 && draw_below(d, 64) < asks.swarm.named;
+}
+
 void world_images_put(Draw *d, Buf *text, WorldContent *c) {
         static const char *const volumes[] = {"", "Volume=/srv/conf:/conf:ro\n", "Volume=data:/data\n",
                                               "Mount=type=volume,source=more,destination=/more\n"};
@@ -39,7 +81,7 @@ void world_images_put(Draw *d, Buf *text, WorldContent *c) {
 
         unsigned network = draw_one_in(d, 2) ? 1 + draw_below(d, WORLD_NETWORKS) : 0,
                  subnet = draw_below(d, WORLD_SUBNETS);
-        bool global = !writes && draw_one_in(d, 8);
+        bool global = !writes && draw_one_in(d, 8), otherwise = is_otherwise(d);
 
         c->picky = true; // a host without podman cannot run it
         c->global = global;
@@ -48,13 +90,18 @@ void world_images_put(Draw *d, Buf *text, WorldContent *c) {
         c->max_unavailable = budget ? 2 : 0;
         c->node_lost = c->data ? "never" : NULL;
         assert_int_equal(buf_printf(text, "[Container]\nImage=%s\n%sExec=/bin/%s %u\n",
-                                    world_image_tag(c->image), volumes[volume], c->bad ? "false" : "sleep",
+                                    otherwise && draw_one_in(d, 2) ? draw_other_image(d, c->image)
+                                                                   : world_image_tag(c->image),
+                                    volumes[volume], c->bad ? "false" : "sleep",
                                     1000 + draw_below(d, 3)),
                          0);
+        if (otherwise)
+                put_more(d, text);
         if (network > 0)
                 assert_int_equal(buf_printf(text, "Network=net%u.network\n", network), 0);
-        assert_int_equal(buf_printf(text, "[X-Argosy]\n%s%s%s", accepts ? "VolumeLoss=accept\n" : "",
-                                    budget ? "MaxUnavailable=2\n" : "", global ? "Global=yes\n" : ""),
+        assert_int_equal(buf_printf(text, "[X-Argosy]\n%s%s%s%s", accepts ? "VolumeLoss=accept\n" : "",
+                                    budget ? "MaxUnavailable=2\n" : "", global ? "Global=yes\n" : "",
+                                    otherwise ? draw_auth(d) : ""),
                          0);
         if (network == 0)
                 return;

@@ -14,6 +14,7 @@
 #include "str.h"
 #include "test.h"
 #include "unit-file.h"
+#include "world-parts.h"
 
 // Options that have to do with each other. A story with a theme says most often those of it, so that units
 // meet in what they say (Swarm.theme).
@@ -380,17 +381,10 @@ static bool put_secret(Draw *d, Options *o) {
         return put(o, draw_one_in(d, 2) ? "Secret=%s" : "Secret=%s:key", o->c->secret);
 }
 
-// The names of carried files are those of world-units.c, where they are put together.
 static bool put_file(Draw *d, Options *o) {
-        static const char *const names[WORLD_FILES_MAX] = {"a.conf", "conf/b"};
-
         if (o->manager && !o->careless)
                 return false;
-        o->c->n_files = 1 + draw_below(d, WORLD_FILES_MAX);
-        for (unsigned i = 0; i < o->c->n_files; i++) {
-                o->c->files[i] = draw_below(d, WORLD_BODIES);
-                (void) put(o, "File=%s", names[i]);
-        }
+        world_parts_name_files(d, &o->text, o->c, o->u);
         return true;
 }
 
@@ -462,7 +456,20 @@ static bool is_of_fleet(const char *name) {
                streq(name, "MachineOf") || streq(name, "Conflicts");
 }
 
+// Of services alone.
+static bool is_of_services(const char *name) {
+        static const char *const names[] = {"File",      "FileChange", "Secret",         "CutOff",
+                                            "CutOffSec", "Manager",    "OutcomeUnknown", "RestartElsewhere"};
+
+        for (size_t i = 0; i < ELEMENTSOF(names); i++)
+                if (streq(name, names[i]))
+                        return true;
+        return false;
+}
+
 static bool is_reported(const Options *o, const Row *row) {
+        if (o->c->activates && is_of_services(row->name))
+                return false;
         if (o->fleet ? !is_of_fleet(row->name) : str_has_prefix(row->name, "X-"))
                 return false;
         return o->careless ||
@@ -490,9 +497,15 @@ unsigned world_options_draw_theme(Draw *d) {
         return 1u << draw_below(d, WORLD_THEMES);
 }
 
-static size_t draw_row(Draw *d) {
+static size_t draw_row(Draw *d, const Options *o) {
         size_t i;
 
+        if (o->fleet && asks.swarm.fleet > 0) {
+                do
+                        i = draw_below(d, ELEMENTSOF(rows));
+                while (!is_of_fleet(rows[i].name));
+                return i;
+        }
         if (asks.swarm.theme == 0 || draw_one_in(d, 6))
                 return draw_below(d, ELEMENTSOF(rows));
         do
@@ -506,11 +519,12 @@ void world_options_put(Draw *d, Buf *text, WorldContent *c, const WorldUnit *u) 
         Options o = {.c = c, .u = u, .careless = draw_one_in(d, 24), .fleet = draw_one_in(d, 10)};
         bool said[ELEMENTSOF(rows)] = {};
 
+        o.fleet |= asks.swarm.fleet > 0 && draw_below(d, 64) < asks.swarm.fleet;
         c->picky = true;
         c->careless = o.careless;
         c->global = draw_one_in(d, 6) && put(&o, "Global=yes");
         for (unsigned n = 1 + draw_below(d, 5); n > 0; n--) {
-                size_t i = draw_row(d);
+                size_t i = draw_row(d, &o);
 
                 if (!said[i] && is_reported(&o, &rows[i]))
                         said[i] = rows[i].put(d, &o);

@@ -7,16 +7,43 @@
 #include <string.h>
 
 #include "asks.h"
-#include "carried-files.h"
 #include "macro.h"
 #include "str.h"
 #include "test.h"
-#include "unit-file.h"
 #include "world-images.h"
 #include "world-options.h"
+#include "world-parts.h"
 
 const char *const world_zones[] = {"a", "b"}, *const world_roles[] = {"web", "batch", "default"},
                   *const world_pools[] = {"fast", "slow"}, *const world_secrets[] = {"db", "tls"};
+
+static bool is_drawn(Draw *d, unsigned of_64) {
+        return of_64 > 0 && draw_below(d, 64) < of_64;
+}
+
+// What activates the service before it.
+static bool draw_activator(Draw *d, unsigned i) {
+        static const char *const types[] = {"timer", "timer", "socket", "path"};
+        const WorldUnit of = asks.units[i - 1];
+        WorldUnit *u = &asks.units[i];
+        const char *type = DRAW_PICK(d, types);
+
+        if (world_unit_activates(&of))
+                return false;
+        snprintf(u->name, sizeof(u->name), "%.*s.%s", (int) strcspn(of.name, "."), of.name, type);
+        snprintf(u->file, sizeof(u->file), "%.*s.%s", (int) strcspn(of.file, "."), of.file, type);
+        return true;
+}
+
+bool world_unit_activates(const WorldUnit *u) {
+        return !strstr(u->name, ".service");
+}
+
+int world_unit_partner(unsigned i) {
+        if (world_unit_activates(&asks.units[i]))
+                return (int) i - 1;
+        return i + 1 < asks.n_units && world_unit_activates(&asks.units[i + 1]) ? (int) i + 1 : -1;
+}
 
 // Every third is an instance of one of a few templates.
 void world_units_begin(Draw *d) {
@@ -24,6 +51,8 @@ void world_units_begin(Draw *d) {
         for (unsigned i = 0; i < asks.n_units; i++) {
                 WorldUnit *u = &asks.units[i];
 
+                if (i > 0 && is_drawn(d, asks.swarm.activators) && draw_activator(d, i))
+                        continue;
                 if (draw_one_in(d, 3)) {
                         unsigned template = draw_below(d, 3);
 
@@ -108,23 +137,6 @@ ProtobufCBinaryData world_body(unsigned number) {
         return (ProtobufCBinaryData){sizes[number], bytes};
 }
 
-// What the client adds to a text whose files it has read.
-static void put_manifest(Buf *text, const WorldContent *c, const char *name) {
-        static const char *const names[WORLD_FILES_MAX] = {"a.conf", "conf/b"};
-        _cleanup_carried_files_ CarriedFiles files = {};
-        _cleanup_(unit_file_freep) UnitFile *file = NULL;
-        _cleanup_free_ char *why = NULL;
-
-        for (unsigned i = 0; i < c->n_files; i++) {
-                ProtobufCBinaryData body = world_body(c->files[i]);
-                Hash hash = hash_of(body.data, body.len);
-
-                assert_int_equal(carried_files_add(&files, names[i], false, body.len, &hash), 0);
-        }
-        if (unit_file_parse(name, text->data, text->len, &file, &why) == 0)
-                assert_int_equal(carried_files_compose(name, file, &files, text, &why), 0);
-}
-
 static void put_service(Draw *d, Buf *text, WorldContent *c) {
         bool options = asks.swarm.loads[LOAD_options];
 
@@ -137,6 +149,44 @@ static void put_service(Draw *d, Buf *text, WorldContent *c) {
                 assert_int_equal(
                         buf_printf(text, "ExecReload=/bin/true\nTimeoutStopSec=%u\n", 1 + draw_below(d, 3)),
                         0);
+}
+
+// What systemd does with a unit on its node, and the cluster with what it names there.
+static void put_beside(Draw *d, Buf *text) {
+        const char *other = asks.units[draw_below(d, (unsigned) asks.n_units)].name;
+
+        switch (draw_below(d, 5)) {
+        case 0:
+                assert_int_equal(buf_printf(text, "[Unit]\nRequires=%s\nAfter=%s\n", other, other), 0);
+                break;
+        case 1:
+                assert_int_equal(buf_printf(text, "[Unit]\nPartOf=%s\n", other), 0);
+                break;
+        case 2:
+                assert_int_equal(
+                        buf_printf(text, "[Unit]\nOnFailure=t%u@%%n.service\n", draw_below(d, 3)), 0);
+                break;
+        case 3:
+                assert_int_equal(buf_printf(text, "[Install]\nWantedBy=multi-user.target\nAlso=%s\n", other),
+                                 0);
+                break;
+        default:
+                assert_int_equal(buf_printf(text, "[Install]\nWantedBy=app.target\n"), 0);
+        }
+}
+
+static void put_activator(Draw *d, Buf *text, WorldContent *c, const WorldUnit *u) {
+        static const char *const sections[][2] = {{".timer", "[Timer]\nOnCalendar=daily\n"},
+                                                  {".socket", "[Socket]\nListenStream=/run/box\n"},
+                                                  {".path", "[Path]\nPathExists=/run/box\n"}};
+
+        c->of = u;
+        c->activates = true;
+        for (size_t i = 0; i < ELEMENTSOF(sections); i++)
+                if (strstr(u->name, sections[i][0]))
+                        assert_int_equal(buf_printf(text, "%s", sections[i][1]), 0);
+        // so that some contents differ
+        assert_int_equal(buf_printf(text, "[Unit]\nDescription=%u\n", draw_below(d, 4)), 0);
 }
 
 static void put_guard(Draw *d, Buf *text, WorldContent *c) {
@@ -153,7 +203,7 @@ static void put_manager(Buf *text, WorldContent *c) {
 static const WorldContent *content_again(Draw *d, const WorldUnit *u) {
         const WorldContent *c = &asks.contents[draw_below(d, (unsigned) asks.n_contents)];
 
-        return !c->of || strcmp(c->of->file, u->file) == 0 ? c : NULL;
+        return c->of ? (strcmp(c->of->file, u->file) == 0 ? c : NULL) : (world_unit_activates(u) ? NULL : c);
 }
 
 static bool is_of_crowd(const WorldUnit *u) {
@@ -188,21 +238,27 @@ const WorldContent *world_content_draw(Draw *d, const WorldUnit *u) {
                 return draw_crowd_content(d);
         assert_true(asks.n_contents < WORLD_CONTENTS_MAX);
         *c = (WorldContent){.bad = draw_one_in(d, 12)};
-        if (asks.swarm.containers > 0 && draw_below(d, 64) < asks.swarm.containers)
+        if (world_unit_activates(u))
+                put_activator(d, &text, c, u);
+        else if (is_drawn(d, asks.swarm.containers))
                 world_images_put(d, &text, c);
         else
                 put_service(d, &text, c);
         if (c->image > 0)
                 ;
-        else if (asks.swarm.guarded > 0 && draw_below(d, 64) < asks.swarm.guarded)
+        else if (!c->activates && is_drawn(d, asks.swarm.guarded))
                 put_guard(d, &text, c);
-        else if (asks.swarm.of_users > 0 && draw_below(d, 64) < asks.swarm.of_users)
+        else if (!c->activates && is_drawn(d, asks.swarm.of_users))
                 put_manager(&text, c);
         else if (asks.swarm.loads[LOAD_options] && draw_below(d, 64) < asks.swarm.loads[LOAD_options]) {
                 c->of = u;
                 world_options_put(d, &text, c, u);
         }
+        if (c->image == 0 && !c->activates && is_drawn(d, asks.swarm.beside))
+                put_beside(d, &text);
+        if (c->image == 0 && !c->activates && is_drawn(d, asks.swarm.parts))
+                world_parts_put_drop_ins(d, &text, c, u);
         if (c->n_files > 0)
-                put_manifest(&text, c, u->file);
+                world_parts_put_manifest(&text, c, u->file);
         return keep(c, &text);
 }

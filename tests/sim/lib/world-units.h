@@ -42,6 +42,7 @@ typedef struct WorldContent {
         bool global;
         bool picky;             // it has any demand on a node, or another unit
         unsigned demands;       // which
+        bool activates;         // it is a timer's, a socket's or a path's
         bool careless;          // its author may have written what excludes each other: then it is refused
         bool data;              // of a container: what it writes stays on its node, and it there
         bool oneshot, machine, stays, cut_off_stop, rerun_unknown; // machine: `hosts` is by MachineID=;
@@ -56,6 +57,7 @@ typedef struct WorldContent {
         bool max_unavailable_percent;
         int priority, preemptible;        // preemptible: 1 is yes, -1 is no
         unsigned files[WORLD_FILES_MAX], n_files; // numbers of bodies (world_body()) of what it carries
+        unsigned executable;                      // bit of each of these
         const WorldUnit *of; // whose file it is, if it is of no use to others; NULL: of any
         uint32_t next; // the next one of its bucket (asks.by_hash), from 1
 } WorldContent;
@@ -71,6 +73,8 @@ extern const char *const world_zones[2], *const world_roles[3], *const world_poo
 
 void world_units_begin(Draw *d);
 const WorldUnit *world_unit_draw(Draw *d);
+bool world_unit_activates(const WorldUnit *u); // it is a timer, a socket or a path
+int world_unit_partner(unsigned i); // what it activates, or what activates it; -1: neither
 const WorldContent *world_content_draw(Draw *d, const WorldUnit *u);
 const WorldContent *world_content_find(const uint8_t hash[HASH_SIZE]); // NULL: none of ours
 // Likewise, but none that has got digests of images.

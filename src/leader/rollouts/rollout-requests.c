@@ -208,7 +208,7 @@ static const char *failure_of(const Leader *l, const Unit *u, const UnitEntry *e
 
                 if ((!e->record->global && s->node != u->node) || is_down_as_its_file_says(s))
                         continue;
-                why = unit_on_node_failure(l, s, e);
+                why = unit_on_node_failure_since_start(l, s, e);
                 if (why)
                         return why;
         }

@@ -490,12 +490,17 @@ bool unit_on_node_is_up(const Leader *l, const UnitOnNode *s, const UnitEntry *e
         return has_answered(l, s, e) && active_state_is_up(s->active);
 }
 
-const char *unit_on_node_failure(const Leader *l, const UnitOnNode *s, const UnitEntry *e) {
+// Whether what it said is of the last start that its record and its rollout ask for.
+static bool has_answered_start(const Leader *l, const UnitOnNode *s, const UnitEntry *e) {
+        return unit_on_node_is_heard(s) && s->revision >= e->record->start_rev &&
+               s->revision >= rollout_content(l, e, s->node->number).restart_rev;
+}
+
+// Expects that what its host said counts.
+static const char *failure_of(const UnitOnNode *s, const UnitEntry *e) {
         const char *result = unit_on_node_bad_result(s);
         const Argosy__Outcome *o;
 
-        if (!has_answered(l, s, e))
-                return NULL;
         if (*unit_on_node_error(s))
                 return unit_on_node_error(s);
         if (s->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED)
@@ -513,6 +518,14 @@ const char *unit_on_node_failure(const Leader *l, const UnitOnNode *s, const Uni
         if (o->kind != ARGOSY__OUTCOME__KIND__DONE)
                 return outcome_phrase(o);
         return NULL;
+}
+
+const char *unit_on_node_failure(const Leader *l, const UnitOnNode *s, const UnitEntry *e) {
+        return has_answered(l, s, e) ? failure_of(s, e) : NULL;
+}
+
+const char *unit_on_node_failure_since_start(const Leader *l, const UnitOnNode *s, const UnitEntry *e) {
+        return has_answered_start(l, s, e) ? failure_of(s, e) : NULL;
 }
 
 // systemd counts from zero again when somebody starts it.

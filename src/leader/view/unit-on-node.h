@@ -48,6 +48,8 @@ bool unit_on_node_is_heard(const UnitOnNode *s);
 bool unit_on_node_is_shown(const UnitOnNode *s); // the same; NULL: it is not
 bool unit_on_node_is_down(const UnitOnNode *s);
 const char *unit_on_node_failure(const Leader *l, const UnitOnNode *s, const UnitEntry *e);
+// Likewise, also if its host has yet to answer a later order that starts nothing, as the end of a rollout.
+const char *unit_on_node_failure_since_start(const Leader *l, const UnitOnNode *s, const UnitEntry *e);
 // Whether systemd has restarted it by itself (Restart=) since the last start that it had by order, and that
 // was the one that its record asks for.
 bool unit_on_node_was_restarted(const Leader *l, const UnitOnNode *s, const UnitEntry *e);

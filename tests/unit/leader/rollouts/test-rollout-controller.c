@@ -452,6 +452,23 @@ static void where_a_global_unit_is_down_already_it_has_its_turn_first(void **sta
         assert_int_equal(count_running(NEW GLOBAL), 3);
 }
 
+// The end of a rollout is a revision more, which hosts answer later.
+static void that_a_global_unit_is_not_well_is_known_before_hosts_answer_the_end_of_a_restart(void **state) {
+        start_everywhere();
+        for (uint32_t h = 1; h <= 3; h++)
+                rig_host_report_and_settle(&g, rig_host(&g, h), rig_unit_on(&g, h, "all.service"),
+                                           ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, ARGOSY__OUTCOME__KIND__NONE);
+        for (uint32_t h = 1; h <= 3; h++)
+                rig_host(&g, h)->lazy = true;
+        RigAnswer *a = begin((RigRollout){RESTART, "all.service"});
+        rig_pass_ms(&g, 2 * START_MS);
+        rig_host_report_and_settle(&g, rig_host(&g, 1), rig_unit_on(&g, 1, "all.service"),
+                                   ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, ARGOSY__OUTCOME__KIND__NONE);
+        assert_int_equal(rig_last(a)->status, EIO);
+        a = ask((RigRollout){UPDATE, "all.service", OLD GLOBAL});
+        assert_int_equal(rig_last(a)->change->units[0]->status, EIO);
+}
+
 static void a_global_unit_goes_back_too(void **state) {
         g.bad = hash_of(BAD GLOBAL, strlen(BAD GLOBAL));
         start_everywhere();
@@ -523,6 +540,7 @@ RUN_TESTS(
         RIG_TEST(a_global_unit_is_updated_node_by_node),
         RIG_TEST(a_global_unit_that_has_the_file_is_left_alone),
         RIG_TEST(where_a_global_unit_is_down_already_it_has_its_turn_first),
+        RIG_TEST(that_a_global_unit_is_not_well_is_known_before_hosts_answer_the_end_of_a_restart),
         RIG_TEST(a_global_unit_goes_back_too),
         RIG_TEST(a_global_unit_is_restarted_once_on_each_node),
         RIG_TEST(under_a_new_leader_nodes_do_not_jump_to_the_new_content_at_once),

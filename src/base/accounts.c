@@ -152,8 +152,6 @@ static AccountVerdict judge(const AccountLimit *l, const AccountSum *sum, const 
 
 // Whether that one's place is of use to who was told so. An owner's is nobody else's.
 static bool may_give_way(const Principal *idle, AccountVerdict verdict, const Principal *to) {
-        if (verdict == ACCOUNT_STRANGERS_FULL)
-                return is_stranger(idle);
         if (is_stranger(to) && !is_stranger(idle))
                 return false; // a stranger takes no place of a known client
         return !idle->owner || (verdict == ACCOUNT_ALL_FULL && to->owner);

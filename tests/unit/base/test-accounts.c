@@ -244,7 +244,12 @@ static void idle_strangers_keep_nobody_out(void **state) {
         assert_true(evicted[0]);
         assert_true(open_as(OTHERS + 1, four(100))); // the place of one of their own
         assert_true(evicted[1]);
-        for (size_t i = STRANGERS; i < OTHERS; i++)
+        for (size_t i = 2; i <= OTHERS + 1; i++) // from now on those with tokens have been so for longest
+                if (i < STRANGERS || i > OTHERS)
+                        account_holding_idle(accounts, &holdings[i]);
+        assert_true(open_as(OTHERS + 2, four(101)));
+        assert_true(evicted[2]);
+        for (size_t i = STRANGERS; i <= OTHERS; i++)
                 assert_false(evicted[i]);
 }
 

@@ -354,6 +354,7 @@ static void most_voters_say_that_a_host_was_removed(void **state) {
         member_trusted[3] = false;
         VOTERS(4, 1, 2, 3);
         loop_until(host[3].n_failed == 3);
+        follow(4, 1, 0); // has it look at what all of them have said
         loop_for(50);
         assert_string_equal(host[3].story, ""); // they do not know it, which proves nothing
         member_removed[3] = true;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "test.h"
 
+#include <malloc.h>
+
 #include "argosy.pb-c.h"
 #include "frame.h"
 #include "messages.h"
@@ -65,28 +67,24 @@ static void what_cannot_be_packed_again_is_no_message(void **state) {
 
 // ---- what unpacking takes
 
-// Bytes that were asked for, and the most at a time. What is freed is found by its size, which stands in
-// front of it.
+// Bytes that were taken for what was asked for, and the most at a time.
 typedef struct Asked {
         size_t now, most;
 } Asked;
 
 static void *asked_alloc(void *userdata, size_t size) {
         Asked *a = userdata;
-        size_t *p = malloc(16 + size);
+        void *p = malloc(size);
 
         assert_non_null(p);
-        *p = size;
-        a->now += size;
+        a->now += malloc_usable_size(p);
         a->most = MAX_OF(a->most, a->now);
-        return (char *) p + 16;
+        return p;
 }
 
 static void asked_free(void *userdata, void *p) {
-        _cleanup_free_ size_t *at = p ? (size_t *) ((char *) p - 16) : NULL;
-
-        if (at)
-                ((Asked *) userdata)->now -= *at;
+        ((Asked *) userdata)->now -= malloc_usable_size(p); // of NULL: none
+        free(p);
 }
 
 static size_t asked_for(const Buf *b) {

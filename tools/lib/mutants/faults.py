@@ -1851,7 +1851,7 @@ FAULTS = [
           "if (false)",
           "base/accounts: strangers_leave_room_for_those_who_are_known"),
     Fault("who-is-known-makes-room-for-strangers", "src/base/accounts.c",
-          "if (verdict == ACCOUNT_STRANGERS_FULL)",
+          "if (is_stranger(to) && !is_stranger(idle))",
           "if (false)",
           "base/accounts: idle_strangers_keep_nobody_out"),
     Fault("the-log-waits-for-everybody", "src/base/pool.c",

@@ -38,6 +38,7 @@
 #include "response.h"
 #include "scheduler.h"
 #include "secret-readers.h"
+#include "secrets-key-controller.h"
 #include "str.h"
 #include "tables.h"
 #include "turn.h"
@@ -401,7 +402,12 @@ static int tell_dropped_tokens(Leader *l, char **ret) {
         return *ret ? 0 : -ENOMEM;
 }
 
-// What is worth nothing any more, and what only other values make so.
+static int add_words(char **message, const char *words) {
+        return field_printf(message, "%s%s%s", *message, **message && *words ? "; " : "", words);
+}
+
+// What is worth nothing any more, what only other values make so, and what nobody can read any more: a voter
+// that is removed by force, or was lost, may have been the last one that had the key.
 static int fill_removal(Leader *l, PendingRequest *t, const Argosy__HostRecord *record) {
         const Argosy__Response__Removal *readable = removal_of(t)->readable;
         _cleanup_free_ char *tokens = NULL, *secrets = secret_readers_words(readable, record->name);
@@ -413,8 +419,10 @@ static int fill_removal(Leader *l, PendingRequest *t, const Argosy__HostRecord *
         t->response->removal = message_copy(readable); // the entry may be taken back, and this said again
         if (!t->response->removal)
                 return -ENOMEM;
-        return field_printf(&t->response->message, "%s%s%s", tokens, *tokens && *secrets ? "; " : "",
-                            secrets);
+        if (field_set(&t->response->message, tokens) < 0 || add_words(&t->response->message, secrets) < 0)
+                return -ENOMEM;
+        return add_words(&t->response->message,
+                         readable->all && !secrets_key_is_kept(l) ? SECRETS_KEY_LOST : "");
 }
 
 // Nothing can leave any more but what no other node takes.

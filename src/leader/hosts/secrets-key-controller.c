@@ -100,6 +100,12 @@ uint32_t secrets_key_in_use(const Leader *l) {
         return record ? record->number : voter_secrets_controller_newest(l, VOTER_SECRET_SECRETS);
 }
 
+bool secrets_key_is_kept(const Leader *l) {
+        uint32_t key = secrets_key_in_use(l);
+
+        return key == 0 || voter_secrets_controller_is_kept(l, VOTER_SECRET_SECRETS, key);
+}
+
 bool secrets_key_is_lost(const Leader *l) {
         return voter_secrets_controller_is_lost(l, VOTER_SECRET_SECRETS, secrets_key_in_use(l));
 }

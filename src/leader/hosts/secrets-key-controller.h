@@ -33,6 +33,8 @@ uint32_t secrets_key_in_use(const Leader *l);
 // No voter has the key that seals any more: what is sealed with it nobody reads, and only another key can
 // seal.
 bool secrets_key_is_lost(const Leader *l);
+// A voter has it as far as anybody knows, or there is none yet. Of voters that have not said the log knows.
+bool secrets_key_is_kept(const Leader *l);
 // The first key of a cluster. -EBUSY: it is on its way into the log; -EIO: there is no randomness; those of
 // voter_secrets_controller_make().
 int secrets_key_make_first(Leader *l);

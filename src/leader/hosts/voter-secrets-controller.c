@@ -264,6 +264,16 @@ static bool has_fresh(const SecretsVoter *v, const VoterSecret *s) {
         return kept && is_kept(kept, s->name, s->number, s->fingerprint.bytes);
 }
 
+bool voter_secrets_controller_is_kept(const Leader *l, const char *name, uint32_t number) {
+        const Argosy__VoterSecretRecord *record = find_record(l, name, number);
+        const SecretsVoters voters = voters_of(l);
+
+        for (size_t i = 0; record && i < voters.n; i++)
+                if (has_recorded(&voters.list[i], record))
+                        return true;
+        return false;
+}
+
 bool voter_secrets_controller_is_lost(const Leader *l, const char *name, uint32_t number) {
         const Argosy__VoterSecretRecord *record = find_record(l, name, number);
         const SecretsVoters voters = voters_of(l);

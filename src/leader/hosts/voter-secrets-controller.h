@@ -35,6 +35,8 @@ uint32_t voter_secrets_controller_newest(const Leader *l, const char *name);
 // empty: the log does not name it.
 bool voter_secrets_controller_all_have(const Leader *l, const char *name, uint32_t number, char *ret_missing,
                                        size_t size);
+// Whether a voter has it, as it has said last, or as the log says.
+bool voter_secrets_controller_is_kept(const Leader *l, const char *name, uint32_t number);
 // Whether every voter has said what it has, and none has that one: nobody can hand it out any more. False
 // while a voter has not said.
 bool voter_secrets_controller_is_lost(const Leader *l, const char *name, uint32_t number);

@@ -260,6 +260,30 @@ static void a_key_that_no_voter_has_any_more_is_said_and_replaced(void **state) 
 }
 
 // Nothing could be set before either.
+// The leader lacks it, and could not hand over.
+static void who_removes_the_last_voter_that_has_the_key_hears_it(void **state) {
+        Argosy__Request__ClusterRemove m =
+                MESSAGE_OF(request__cluster_remove, .host = (char *) "n2", .force = true);
+
+        set("db", "hunter2", 7);
+        for (uint32_t host = 1; host <= 3; host += 2) {
+                keeps[host] = false;
+                voter_secrets_done(&disks[host]);
+                due[host] = true;
+        }
+        rig_settle(&g);
+        RigAnswer *a = rig_ask(&g, A_REQUEST(CLUSTER_REMOVE, cluster_remove, &m));
+        rig_pass_ms(&g, 10 * RIG_BEAT_MS);
+        assert_true(a->final);
+        assert_null(cluster_state_find_host(g.state, 2));
+        assert_string_equal(rig_last(a)->message,
+                            "n2 could read every secret (db): only new values help (argosyctl secret set); "
+                            SECRETS_KEY_LOST);
+        due[4] = true; // it votes in the place of the other one
+        pass();
+        assert_string_equal(notice(), SECRETS_KEY_LOST);
+}
+
 static void a_key_that_is_lost_while_it_begins_to_seal_is_replaced(void **state) {
         set("db", "hunter2", 7);
         compacts[2] = false;
@@ -448,6 +472,8 @@ RUN_TESTS(
                                         teardown),
         cmocka_unit_test_setup_teardown(it_can_be_ended_until_the_new_key_seals, setup, teardown),
         cmocka_unit_test_setup_teardown(a_key_that_no_voter_has_any_more_is_said_and_replaced, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(who_removes_the_last_voter_that_has_the_key_hears_it, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(a_key_that_is_lost_while_it_begins_to_seal_is_replaced,
                                         setup, teardown),

@@ -103,6 +103,8 @@ static void draw_kinds(uint64_t word, Swarm *s) {
                 s->loads[LOAD_rights] = (unsigned) draw_log(&d, 2, SWARM_WEIGHT_MAX / 2);
         if (s->loads[LOAD_rights] > 0 && draw_one_in(&d, 3))
                 s->groups = (unsigned) draw_log(&d, 1, 100);
+        if (draw_one_in(&d, 3))
+                s->siblings = (unsigned) draw_log(&d, 8, 56);
 }
 
 static void draw_terms(uint64_t word, Swarm *s) {
@@ -116,6 +118,7 @@ static void draw_terms(uint64_t word, Swarm *s) {
                 s->faults[FAULT_meet] = (unsigned) draw_log(&d, 4, SWARM_WEIGHT_MAX);
         if (draw_one_in(&d, 6))
                 s->turn_us = (unsigned) draw_log(&d, 100, 200000);
+        s->timed = draw_one_in(&d, 3);
 }
 
 // As often in a long story as in a short one.

@@ -382,6 +382,7 @@ static void begin(const StoryPlan *plan) {
         world.rig.start_ms = s.start_ms;
         world.rig.stop_ms = s.stop_ms;
         world.rig.turn_us = s.turn_us;
+        world.rig.timed = s.timed;
         world.rig.batch_max = s.batch_max;
         asks_begin(&port, &s, &d);
         faults_begin();

@@ -91,7 +91,7 @@ static bool shrink_figures(Shrink *s) {
         unsigned *to_0[] = {&swarm->events_bytes, &swarm->users,      &swarm->configs,  &swarm->start_ms,
                             &swarm->stop_ms,      &swarm->batch_max,  &swarm->parts,    &swarm->places,
                             &swarm->beside,       &swarm->named,      &swarm->fleet,    &swarm->activators,
-                            &swarm->groups,       &swarm->turn_us};
+                            &swarm->groups,       &swarm->turn_us,    &swarm->timed};
 
         for (unsigned n = MAX_OF(s->hosts_min, 1u); n < swarm->hosts; n++)
                 any |= lower(s, &swarm->hosts, n);

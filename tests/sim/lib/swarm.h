@@ -81,7 +81,9 @@ extern const char *const swarm_load_names[_LOADS];
         F(fleet, "of 64 contents that were written for fleet")                       \
         F(activators, "of 64 units that activate the one before them")               \
         F(groups, "more of which one of the authors is a member")                    \
-        F(turn_us, "of CPU time that a turn takes as the leader sees it")
+        F(turn_us, "of CPU time that a turn takes as the leader sees it")            \
+        F(siblings, "of 64 units that are instances of one template")                \
+        F(timed, "whether hosts say when their units have changed")
 
 typedef struct Swarm {
         unsigned faults[SWARM_FAULTS_MAX], loads[_LOADS]; // weights; 0: left out

@@ -184,6 +184,18 @@ static bool put_condition_machine_of(Draw *d, Options *o) {
         return same_node(d, o, "X-ConditionMachineOf");
 }
 
+// Of siblings all at once, by a pattern: bits of them; 0: by its name.
+static unsigned draw_siblings(Draw *d, const Options *o, int other) {
+        unsigned bits = 0;
+
+        if (asks.swarm.siblings == 0 || other < 0 || streq(o->u->file, "t0@.service") ||
+            !streq(asks.units[other].file, "t0@.service") || draw_one_in(d, 3))
+                return 0;
+        for (unsigned i = 0; i < asks.n_units; i++)
+                bits |= (unsigned) streq(asks.units[i].file, "t0@.service") << i;
+        return bits;
+}
+
 static bool conflicts(Draw *d, Options *o, const char *option) {
         int other = draw_other(d, o);
 
@@ -203,11 +215,13 @@ static bool put_x_conflicts(Draw *d, Options *o) {
 
 static bool put_replaces(Draw *d, Options *o) {
         int other = draw_other(d, o);
+        unsigned all;
 
         if (other < 0 || ((o->c->conflicts || o->c->same_node) && !o->careless))
                 return false;
-        o->c->replaces |= 1u << other;
-        return put(o, "Replaces=%s", asks.units[other].name);
+        all = draw_siblings(d, o, other);
+        o->c->replaces |= all ?: 1u << other;
+        return put(o, "Replaces=%s", all ? "t0@*.service" : asks.units[other].name);
 }
 
 static bool depend(Draw *d, Options *o, const char *option, unsigned *bits) {

@@ -53,7 +53,10 @@ void world_units_begin(Draw *d) {
 
                 if (i > 0 && is_drawn(d, asks.swarm.activators) && draw_activator(d, i))
                         continue;
-                if (draw_one_in(d, 3)) {
+                if (is_drawn(d, asks.swarm.siblings)) {
+                        snprintf(u->name, sizeof(u->name), "t0@%u.service", i);
+                        snprintf(u->file, sizeof(u->file), "t0@.service");
+                } else if (draw_one_in(d, 3)) {
                         unsigned template = draw_below(d, 3);
 
                         snprintf(u->name, sizeof(u->name), "t%u@%u.service", template, i);

@@ -162,6 +162,7 @@ static void an_attach_that_cannot_go_yet_waits_for_an_event(void **state) {
 
         meet_leader(NULL, 0);
         w.agent->system->synced = false; // as while systemd is reached anew
+        w.agent->fleet.late_us = 1; // nor is the look for fleet's units waited for any more
         w.agent->fence_retry_us = in_a_minute_us;
         agent_on_leader(w.agent, 1, ++w.term);
         uv_run(&test_loop, UV_RUN_NOWAIT);

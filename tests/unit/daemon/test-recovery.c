@@ -134,6 +134,16 @@ static bool log_is(const char *dir, const Buf *what) {
         return now.len == what->len && memcmp(now.data, what->data, now.len) == 0;
 }
 
+// That file and its copy beside the log, each of which is read where the other one is not there.
+static bool peers_are_one(const char *dir) {
+        _cleanup_free_ char *path = in(dir, "peers"), *beside_log = in(dir, "log/peers");
+        _cleanup_buf_ Buf file = {}, copy = {};
+
+        assert_int_equal(file_read(AT_FDCWD, path, 1 << 20, &file), 0);
+        assert_int_equal(file_read(AT_FDCWD, beside_log, 1 << 20, &copy), 0);
+        return file.len == copy.len && memcmp(file.data, copy.data, file.len) == 0;
+}
+
 static int recover(const char *dir) {
         _cleanup_free_ char *why = NULL;
         Argosy__PeersFile *peers = load(dir);
@@ -199,6 +209,7 @@ static void recovering_is_whole_or_not_at_all(void **state) {
                 assert_int_equal(access(fresh, F_OK), -1);
                 assert_int_equal(generation(*state), committed ? 2 : 1);
                 assert_true(log_is(*state, committed ? &new : &old));
+                assert_true(!committed || peers_are_one(*state));
                 *(committed ? &n_new : &n_old) += 1;
         }
         assert_true(n_old > 10 && n_new > 5); // libraft's calls were among them

@@ -56,6 +56,7 @@ static void what_a_podman_takes_is_stored(void **state) {
         assert_string_equal(taken(change(SUBMIT, "web.service", BOX, false)), "");
         assert_int_equal(n_asked, 1);
         assert_string_equal(taken(change(START, "web.service", BOX, false)), "");
+        assert_string_equal(taken(change(SUBMIT, "api.service", BOX, false)), "");
         assert_int_equal(n_asked, 1); // the cluster knows that content
 }
 

@@ -357,19 +357,20 @@ static uint64_t overtaken_by(const Leader *l, const OpenJob *job, const UnitEntr
 
 // There is no such unit any more, which the job has left there, so another job has removed it: which one is
 // known by its own record, or by what the log has of where it may still run.
-static UnitWord word_of_gone(const Leader *l, const OpenJob *job, const Map *removed, const char *name) {
+static UnitWord word_of_gone(const Leader *l, const OpenJob *job, const Map *removed, const char *name,
+                             uint64_t revision) {
         UnitWord w = {.name = name,
                       .end = ARGOSY__UNIT_END__END_OVERTAKEN,
                       .node = "",
                       .message = "it is not in the cluster any more"};
         const ListNode *tombs = cluster_state_tombstones_of(l->state, name);
+        const Tombstone *last = tombs ? CONTAINER_OF(tombs->prev, const Tombstone, by_name) : NULL;
         const RemovedUnit *by = map_find_str(removed, name);
 
         if (by)
                 w.by = by->by;
-        else if (tombs)
-                w.by = cluster_state_find_job_of(
-                        l->state, name, CONTAINER_OF(tombs->prev, const Tombstone, by_name)->revision);
+        else if (last && last->revision > revision) // else it is of a unit of that name before
+                w.by = cluster_state_find_job_of(l->state, name, last->revision);
         if (w.by > 0) {
                 w.end = end_by(job, w.by);
                 w.message = "";
@@ -384,10 +385,10 @@ static void begin_item(Leader *l, OpenJob *job, JobItem *item, const Map *remove
         UnitWord w = {.name = name, .node = "", .message = ""};
 
         item->job = job;
-        item->verb = job_end_wait_verb(job->verb, e ? e->record : NULL, group->target);
+        item->verb = job_end_wait_verb(job->verb, e && !group->gone ? e->record : NULL, group->target);
         item->wait.revision = group->revisions[i];
         if (!e && !group->gone) {
-                w = word_of_gone(l, job, removed, name);
+                w = word_of_gone(l, job, removed, name, item->wait.revision);
                 note_end(job, &w);
                 return;
         }

@@ -43,14 +43,29 @@ static Argosy__Verb verb_of_record(const Argosy__UnitRecord *record, Argosy__Tar
         }
 }
 
+// Whether a unit that is to be that now is as the verb leaves those that it is asked for.
+static bool is_left_by(Argosy__Verb verb, Argosy__Target target) {
+        switch (verb) {
+        case ARGOSY__VERB__VERB_STOP:
+                return target == ARGOSY__TARGET__TARGET_LOADED;
+        case ARGOSY__VERB__VERB_LOAD:
+                return target != ARGOSY__TARGET__TARGET_INACTIVE;
+        case ARGOSY__VERB__VERB_UNLOAD:
+                return target == ARGOSY__TARGET__TARGET_INACTIVE;
+        default:
+                return false;
+        }
+}
+
 Argosy__Verb job_end_wait_verb(const char *verb, const Argosy__UnitRecord *record, Argosy__Target before) {
         Argosy__Verb own = verb_of(verb);
 
         if (own == ARGOSY__VERB__VERB_SUBMIT)
                 return ARGOSY__VERB__VERB_NONE;
-        // not started by it: it has got another content along with those that are (a shared network)
-        if (own == ARGOSY__VERB__VERB_START && record && record->target == before &&
-            before != ARGOSY__TARGET__TARGET_LAUNCHED)
+        // it was only taken along: loaded with its socket, stopped with what it depends on, or given another
+        // content with those that share its network
+        if (own != ARGOSY__VERB__VERB_NONE && record && record->target != ARGOSY__TARGET__TARGET_LAUNCHED &&
+            !is_left_by(own, record->target))
                 return verb_of_record(record, before);
         if (own != ARGOSY__VERB__VERB_NONE)
                 return own;

@@ -25,7 +25,7 @@ Argosy__JobState job_end_at_once(const Argosy__Request *request);
 // however its units are.
 bool job_end_is_effect(const char *verb);
 // For what a job of this verb waits of a unit that has this record now and was to be that before. `record`
-// NULL: it has none any more. VERB_NONE: for nothing.
+// NULL: it has none any more, or another one than the job's. VERB_NONE: for nothing.
 Argosy__Verb job_end_wait_verb(const char *verb, const Argosy__UnitRecord *record, Argosy__Target before);
 // Whether units that a job of this verb changes are its own from then on. Moves take nothing from anybody.
 bool job_end_overtakes(const char *verb);

@@ -141,6 +141,29 @@ static void judge_failed(const LogJob *j, uint64_t number, unsigned i) {
                            number, j->verb, asks.units[i].name);
 }
 
+// Whoever has overtaken it is another one, and has changed the unit behind it.
+static void judge_overtaken(const Argosy__JobUnitEnd *e, uint64_t number) {
+        int i = world_unit_index(e->unit);
+        const LogJob *by = e->by > 0 && e->by <= log_truth.n_jobs ? log_truth.jobs[e->by] : NULL;
+
+        if (i < 0 || !by)
+                return;
+        check_says("jobs-end-as-told");
+        if (e->by == number || !(by->touched & 1u << i) ||
+            by->touched_at[i] <= log_truth.jobs[number]->touched_at[i])
+                check_fail("jobs-end-as-told",
+                           "%s of job %" PRIu64 " is said to be changed by job %" PRIu64
+                           ", which has not done so since",
+                           e->unit, number, e->by);
+}
+
+// The log has what is asked about.
+static void judge_words(const Argosy__JobUnitEnd *e, uint64_t number) {
+        if (strstr(e->message, "does not have this change"))
+                check_fail("jobs-end-as-told", "%s of job %" PRIu64 " has failed: '%s', and the log has it",
+                           e->unit, number, e->message);
+}
+
 static void one_end(const Argosy__JobRecord *end) {
         const LogJob *j = end->number <= log_truth.n_jobs ? log_truth.jobs[end->number] : NULL;
 
@@ -153,6 +176,8 @@ static void one_end(const Argosy__JobRecord *end) {
         for (size_t k = 0; k < end->n_ends; k++) {
                 int i = world_unit_index(end->ends[k]->unit);
 
+                judge_overtaken(end->ends[k], end->number);
+                judge_words(end->ends[k], end->number);
                 if (end->ends[k]->end == ARGOSY__UNIT_END__END_FAILED && i >= 0 &&
                     can_be_judged(j, end->number, (unsigned) i))
                         judge_failed(j, end->number, (unsigned) i);

@@ -54,6 +54,38 @@ static void of_name(const char *name) {
         }
 }
 
+static bool names_node(const Argosy__LogOp__UnitRemove *m, uint32_t node) {
+        for (size_t i = 0; i < m->n_nodes; i++)
+                if (m->nodes[i] == node)
+                        return true;
+        return false;
+}
+
+// What is removed while it runs is remembered.
+void left_on_entry(const Argosy__LogBatch *batch) {
+        for (size_t i = 0; i < batch->n_ops; i++) {
+                const Argosy__LogOp__UnitRemove *m = batch->ops[i]->op_case == ARGOSY__LOG_OP__OP_UNIT_REMOVE
+                                                             ? batch->ops[i]->unit_remove
+                                                             : NULL;
+                int unit = m ? world_unit_index(m->name) : -1;
+                const LogUnit *u = unit >= 0 ? &log_truth.units_before[unit] : NULL;
+                uint32_t host = u && u->exists ? places_host_of(u->node) : 0;
+                const VirtualUnit *v =
+                        host > 0 && host <= asks.swarm.hosts && !world_host_lies(host)
+                                ? virtual_host_find(&rig_host(&world.rig, host)->virtual, m->name)
+                                : NULL;
+
+                if (!v || !v->ordered || v->order.node != u->node || u->global ||
+                    v->active != ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE)
+                        continue;
+                check_says("left-is-forgotten");
+                if (!names_node(m, u->node))
+                        check_fail("left-is-forgotten",
+                                   "%s is removed while it runs on node %u, and nothing remembers that",
+                                   m->name, u->node);
+        }
+}
+
 void left_on_calm(void) {
         for (size_t i = 0; i < asks.n_units; i++)
                 of_name(asks.units[i].name);

@@ -105,6 +105,7 @@ void one_place_on_calm(void);
 
 // checks-words.c
 void lists_on_calm(void);
+void words_on_answer(const WorldAsked *a, const Argosy__Response *r);
 
 // checks-roles.c
 void unit_rights_begin(void);
@@ -196,6 +197,7 @@ void asked_for_on_answer(const WorldAsked *a, const Argosy__Response *r);
 void listed_on_finish(void);
 
 // checks-left.c
+void left_on_entry(const Argosy__LogBatch *batch);
 void left_on_calm(void);
 
 // checks-order.c
@@ -216,6 +218,7 @@ void bound_on_answer(const WorldAsked *a, const Argosy__Response *r);
 // which writes into them.
 char *tables_read(void);
 void tables_compare(char *before, char *after);
+void tables_are_in_order(void);
 
 // checks-told.c
 void told_begin(void);
@@ -239,3 +242,8 @@ void undone_on_entry(const Argosy__LogBatch *batch);
 // checks-own.c
 void own_begin(void);
 void own_on_entry(const Argosy__LogBatch *batch);
+
+// checks-done.c
+void changes_begin(void);
+void changes_on_entry(const Argosy__LogBatch *batch);
+void done_on_answer(const WorldAsked *a, const Argosy__Response *r);

@@ -467,7 +467,29 @@ static size_t n_going_before(const Queued *q) {
 }
 
 // What nothing holds has begun, when everything has been well for long.
+// It would be carried out never.
+static void none_waits_in_vain(void) {
+        for (uint64_t i = log_truth.first_job; i <= log_truth.n_jobs; i++) {
+                const LogJob *j = log_truth.jobs[i], *other;
+
+                for (size_t k = 0; j && j->state == ARGOSY__JOB_STATE__JOB_HELD && k < j->n_waits_for; k++) {
+                        other = j->waits_for[k] > 0 && j->waits_for[k] <= log_truth.n_jobs
+                                        ? log_truth.jobs[j->waits_for[k]]
+                                        : NULL;
+                        if (other && !other->resumed &&
+                            (other->state == ARGOSY__JOB_STATE__JOB_FAILED ||
+                             other->state == ARGOSY__JOB_STATE__JOB_OVERTAKEN ||
+                             other->state == ARGOSY__JOB_STATE__JOB_CANCELLED))
+                                check_fail("queue-is-kept",
+                                           "job %" PRIu64 " (%s) waits for job %" PRIu64
+                                           ", which has ended, and was not done",
+                                           i, j->verb, j->waits_for[k]);
+                }
+        }
+}
+
 void queue_on_calm(void) {
+        none_waits_in_vain();
         if (queue.skips || asks.swarm.containers > 0 || queue_is_full_of_members())
                 return; // as many as may go at a time may all wait for a registry, or are under way
         for (size_t i = 0; i < queue.n_held; i++) {

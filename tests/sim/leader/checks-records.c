@@ -60,6 +60,71 @@ static void on_ends(const Argosy__LogOp__JobEnds *m) {
         }
 }
 
+// ------------------------------------------------------------------------------------------------ words
+
+static const WorldAsked *find_request(const LogJob *j) {
+        for (size_t i = j->has_id ? asks.n_asked : 0; i > 0; i--) {
+                const uint8_t *of = log_request_id(asks.asked[i - 1].request);
+
+                if (of && memcmp(of, j->id, LOG_ID_SIZE) == 0)
+                        return &asks.asked[i - 1];
+        }
+        return NULL;
+}
+
+// What the request names, that may be one of several. NULL: nothing is known of such requests.
+static char *const *names_of(const Argosy__Request *q, size_t *ret_n) {
+        *ret_n = 1;
+        switch (q->what_case) {
+        case ARGOSY__REQUEST__WHAT_CHANGE:
+                *ret_n = q->change->n_names;
+                return q->change->names;
+        case ARGOSY__REQUEST__WHAT_NODE_CHANGE:
+                *ret_n = q->node_change->n_nodes;
+                return q->node_change->nodes;
+        case ARGOSY__REQUEST__WHAT_LABEL_CHANGE:
+                return &q->label_change->node;
+        case ARGOSY__REQUEST__WHAT_ROLE_CHANGE:
+                return &q->role_change->name;
+        case ARGOSY__REQUEST__WHAT_POOL_CHANGE:
+                return &q->pool_change->name;
+        case ARGOSY__REQUEST__WHAT_ROLLOUT:
+                return &q->rollout->name;
+        case ARGOSY__REQUEST__WHAT_SECRET_SET:
+                return &q->secret_set->name;
+        default:
+                return NULL;
+        }
+}
+
+static bool is_one_of(const char *word, char *const *words, size_t n) {
+        for (size_t i = 0; i < n; i++)
+                if (strcmp(words[i], word) == 0)
+                        return true;
+        return false;
+}
+
+// A record names what its request names, and of groups those that its author is in.
+static void judge_words(const Argosy__JobRecord *put, uint64_t number) {
+        const LogJob *j = log_truth.jobs[number];
+        const WorldAsked *a = j && put->own == ARGOSY__OWN_CAUSE__OWN_NONE ? find_request(j) : NULL;
+        size_t n;
+        char *const *names = a ? names_of(a->request, &n) : NULL;
+
+        for (size_t i = 0; a && i < put->n_groups; i++)
+                if (!world_author_is_in(a->author, put->groups[i]))
+                        check_fail("records-are-true",
+                                   "the record of job %" PRIu64 " says that its author is in %s", number,
+                                   put->groups[i]);
+        if (!names || (a->request->job && a->request->job->n_targets > 0))
+                return;
+        check_says("records-are-true");
+        if (put->n_targets == 0 || !is_one_of(put->targets[0], names, n))
+                check_fail("records-are-true",
+                           "the record of job %" PRIu64 " (%s) names '%s', and its request does not", number,
+                           put->verb, put->n_targets > 0 ? put->targets[0] : "");
+}
+
 void records_on_entry(const Argosy__LogBatch *batch) {
         uint64_t next = log_truth.n_jobs;
 
@@ -73,6 +138,8 @@ void records_on_entry(const Argosy__LogBatch *batch) {
 
                         if (number <= log_truth.n_jobs)
                                 on_part(number, op->job);
+                        if (number <= log_truth.n_jobs && op->job->number == 0)
+                                judge_words(op->job->job, number);
                 } else if (op->op_case == ARGOSY__LOG_OP__OP_JOB_ENDS)
                         on_ends(op->job_ends);
                 else if (op->op_case == ARGOSY__LOG_OP__OP_TIME_SET && n_sets < SETS_MAX) {

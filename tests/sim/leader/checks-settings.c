@@ -268,6 +268,8 @@ static void judge_node_change(const Done *done, const Argosy__Request__NodeChang
         uint64_t deadline_us = m->deadline_sec > 0 ? deadline_of(done, m) : 0;
         bool differs = false;
 
+        check_asked(m->deadline_sec == 0 || m->mode >= ARGOSY__NODE_MODE__MODE_DRAINING, done->place,
+                    "nothing leaves the node, by a time");
         for (size_t i = 0; i < m->n_nodes; i++)
                 if (!host_named(m->nodes[i]))
                         return;

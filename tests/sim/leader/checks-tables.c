@@ -23,6 +23,7 @@
 #include "leader-private.h"
 #include "node-state.h"
 #include "rollout-members.h"
+#include "scheduler-tables.h"
 #include "test.h"
 
 typedef struct Lines {
@@ -124,6 +125,22 @@ static void add_unit(Lines *lines, const Unit *u) {
 
 static int by_text(const void *a, const void *b) {
         return strcmp(*(char *const *) a, *(char *const *) b);
+}
+
+// Who leads anew has all nodes in the order of their numbers, by which equals are told apart.
+void tables_are_in_order(void) {
+        const SchedulerTables *t = world.rig.leader->places;
+        uint32_t last = 0;
+
+        for (size_t i = 0; t && i < t->n_nodes; i++) {
+                if (!t->nodes[i])
+                        continue;
+                if (t->nodes[i]->number < last)
+                        check_fail("next-leader-has-the-same",
+                                   "of equals node %u comes before node %u, for who leads anew", last,
+                                   t->nodes[i]->number);
+                last = t->nodes[i]->number;
+        }
 }
 
 char *tables_read(void) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Check of those who wait for units: what they are told has come to be is what hosts have said.
+#include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "checks-private.h"
@@ -112,6 +114,24 @@ static void one_shot_has_ended(unsigned unit, uint64_t revision) {
                    record->name);
 }
 
+// Who is told that somebody has changed it since, or that the cluster does not have the change, is told so
+// of one that has, or has not, a later one.
+static void one_refusal(const Argosy__Request__Wait *m, const Argosy__Response__UnitResult *done, int unit) {
+        const LogUnit *u = &log_truth.units[unit];
+        uint64_t revision = wait_revision(m, done->name);
+
+        if (m->goal != ARGOSY__UNIT_GOAL__GOAL_NONE || revision == 0)
+                return;
+        if (done->status == ECANCELED && u->exists && u->revision <= revision && u->made <= revision)
+                check_fail("waits-are-true",
+                           "who waits for revision %" PRIu64 " of %s is told '%s', and it has %" PRIu64,
+                           revision, done->name, done->message, u->revision);
+        if (strstr(done->message, "does not have this change") && u->exists && u->revision > revision)
+                check_fail("waits-are-true",
+                           "who waits for revision %" PRIu64 " of %s is told '%s', and it has %" PRIu64,
+                           revision, done->name, done->message, u->revision);
+}
+
 void waits_on_answer(const WorldAsked *a, const Argosy__Response *r) {
         const Argosy__Request__Wait *m = a->request->wait;
 
@@ -121,6 +141,8 @@ void waits_on_answer(const WorldAsked *a, const Argosy__Response *r) {
         for (size_t i = 0; i < r->progress->n_done; i++) {
                 int unit = world_unit_index(r->progress->done[i]->name);
 
+                if (unit >= 0 && r->progress->done[i]->status != 0)
+                        one_refusal(m, r->progress->done[i], unit);
                 if (unit < 0 || r->progress->done[i]->status != 0 || any_lied(unit))
                         continue;
                 one_goal(m->goal, unit);

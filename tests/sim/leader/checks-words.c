@@ -65,6 +65,51 @@ static void all_are_reported(const Argosy__Response__Units *units) {
         }
 }
 
+// ------------------------------------------------------------------------------------------------ sentences
+
+// A word is missing. What contents say may be anything, and may be quoted at the end.
+static bool is_whole(const char *text) {
+        return !strstr(text, "(null)") && !strstr(text, ": : ") && !strchr(" :,;", *text);
+}
+
+static void one_sentence(const char *what, const char *text) {
+        if (!*text)
+                return;
+        check_says("words-are-whole");
+        if (!is_whole(text))
+                check_fail("words-are-whole", "%s is '%s': a word is missing", what, text);
+}
+
+void words_on_answer(const WorldAsked *a, const Argosy__Response *r) {
+        enum { ROWS = 16 };
+
+        one_sentence("an answer", r->message);
+        if (r->what_case == ARGOSY__RESPONSE__WHAT_CHANGE)
+                for (size_t i = 0; i < r->change->n_units && i < ROWS; i++) {
+                        const Argosy__Response__UnitResult *u = r->change->units[i];
+
+                        one_sentence("what is said of a unit", u->message);
+                        if (u->status != 0 && !*u->message)
+                                check_fail("words-are-whole", "%s is refused, and nothing says why",
+                                           u->name);
+                }
+        if (r->what_case == ARGOSY__RESPONSE__WHAT_PROGRESS)
+                for (size_t i = 0; i < r->progress->n_done && i < ROWS; i++)
+                        one_sentence("the end of a wait", r->progress->done[i]->message);
+        if (r->what_case == ARGOSY__RESPONSE__WHAT_JOBS)
+                for (size_t i = 0; i < r->jobs->n_rows && i < ROWS; i++) {
+                        one_sentence("the end of a job", r->jobs->rows[i]->message);
+                        one_sentence("what holds a job", r->jobs->rows[i]->held_by);
+                }
+        if (r->what_case == ARGOSY__RESPONSE__WHAT_STATUS_REPLY) {
+                one_sentence("a reason", r->status_reply->why);
+                one_sentence("a note", r->status_reply->note);
+        }
+        if (r->what_case == ARGOSY__RESPONSE__WHAT_UNITS)
+                for (size_t i = 0; i < r->units->n_rows && i < ROWS; i++)
+                        one_sentence("a note", r->units->rows[i]->note);
+}
+
 void lists_on_calm(void) {
         Argosy__Request request = ARGOSY__REQUEST__INIT;
         Argosy__Request__ListUnits list = ARGOSY__REQUEST__LIST_UNITS__INIT;

@@ -447,6 +447,7 @@ static void lead_anew(void) {
         if (!streq(wishes, after))
                 check_fail("next-leader-finds-nothing",
                            "all was at rest, and another leader changes what is wanted");
+        tables_are_in_order();
         tables_after = tables_read();
         tables_compare(tables, tables_after);
 }

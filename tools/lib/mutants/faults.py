@@ -6108,6 +6108,10 @@ FAULTS = [
           "r = state_put_job(s, op->job, notes, i, batch->at_us);",
           "r = state_put_job(s, op->job, notes, i, batch->at_us + ((uintptr_t) s >> 12) % 7);",
           "sim/hosts: voters-are-equal"),
+    Fault("answered-by-a-later-revision", "src/leader/changes/request.c",
+          "result->revision = u ? u->record->revision : cluster_state_revision(state);",
+          "result->revision = cluster_state_revision(state);",
+          "sim/leader: answers-are-as-done"),
     Fault("held-change-replaces-nothing", "src/leader/queue/held-jobs-judge.c",
           "if (log_format_check(request, FEATURE_LEVEL, NULL) == 0 && kind && kind->by == REQUEST_BY_LEADER &&",
           "if (((Argosy__Request *) request)->what_case == ARGOSY__REQUEST__WHAT_CHANGE)\n"

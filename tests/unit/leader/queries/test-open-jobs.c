@@ -2,6 +2,7 @@
 //
 // How jobs end: when a wait for them would, once, in an entry that is there anyhow or a second later, under
 // any leader.
+#include "batch.h"
 #include "messages.h"
 #include "open-jobs-words.h"
 
@@ -579,6 +580,33 @@ static void an_end_on_its_way_is_not_lost(void **state) {
         }
 }
 
+// What the log has of where it may still run is of the former unit of that name.
+static void the_end_of_a_former_unit_overtakes_nobody(void **state) {
+        static const char *const nodes[] = {"n1", "n2", "n3"};
+        Argosy__JobRecord *record;
+        uint64_t former, start;
+        _cleanup_(batch_done) Batch b = {};
+
+        (void) change(START, "a.service", SERVICE);
+        RigHost *h = rig_host(&g, rig_host_of(&g, "a.service"));
+        h->up = h->linked = false;
+        rig_settle(&g);
+        former = change(ARGOSY__VERB__VERB_DESTROY, "a.service", NULL);
+        for (size_t i = 0; i < ELEMENTSOF(nodes); i++)
+                (void) rig_set_mode(&g, nodes[i], ARGOSY__NODE_MODE__MODE_CORDONED, 0, "");
+        start = change(START, "a.service", SERVICE);
+        batch_unit_remove(&b, "a.service");
+        (void) batch_job(&b, (JobPut){.n_ops = 1, .verb = "destroy"});
+        rig_propose(&g, &b); // the next leader knows it by the log alone
+        rig_elect_anew(&g);
+        rig_pass_ms(&g, LATER_MS);
+        assert_int_equal(state_of(start), OVERTAKEN);
+        assert_int_equal(cluster_state_read_job(g.state, start, &record), 0);
+        assert_int_equal(record->n_ends, 1);
+        assert_int_not_equal(record->ends[0]->by, former);
+        message_free(record);
+}
+
 static void who_waits_is_told_that_the_leader_is_gone(void **state) {
         rig_set_lazy(&g, true);
         RigAnswer *a = wait_for(change(START, "a.service", SERVICE));
@@ -623,5 +651,6 @@ RUN_TESTS(
         TEST(jobs_are_listed_by_state),
         TEST(a_new_leader_goes_on_with_all_of_them),
         TEST(an_end_on_its_way_is_not_lost),
+        TEST(the_end_of_a_former_unit_overtakes_nobody),
         TEST(who_waits_is_told_that_the_leader_is_gone)
 )

@@ -91,6 +91,18 @@ static void what_is_waited_for_is_what_was_asked(void **state) {
         assert_int_equal(job_end_wait_verb("destroy", NULL, LAUNCHED), ARGOSY__VERB__VERB_DESTROY);
 }
 
+// What is stopped since it depends on what goes is neither destroyed nor unloaded itself, and what is loaded
+// with its socket is not started.
+static void of_what_is_taken_along_it_is_waited_for_what_became_of_that(void **state) {
+        assert_int_equal(waits("start", LOADED, INACTIVE), ARGOSY__VERB__VERB_LOAD);
+        assert_int_equal(waits("start", LOADED, LOADED), ARGOSY__VERB__VERB_LOAD);
+        assert_int_equal(waits("start", INACTIVE, INACTIVE), ARGOSY__VERB__VERB_NONE);
+        assert_int_equal(waits("load", LAUNCHED, LAUNCHED), ARGOSY__VERB__VERB_LOAD);
+        assert_int_equal(waits("destroy", LOADED, LAUNCHED), ARGOSY__VERB__VERB_STOP);
+        assert_int_equal(waits("unload", LOADED, LAUNCHED), ARGOSY__VERB__VERB_STOP);
+        assert_int_equal(waits("unload", LAUNCHED, LAUNCHED), ARGOSY__VERB__VERB_UNLOAD);
+}
+
 // Of a job that is no verb for units the records say what somebody would have asked for.
 static void other_jobs_wait_for_what_the_record_says(void **state) {
         assert_int_equal(waits("rebalance", LAUNCHED, LAUNCHED), ARGOSY__VERB__VERB_START);
@@ -155,6 +167,7 @@ RUN_TESTS(
         cmocka_unit_test(a_job_that_was_called_off_is_cancelled_unless_it_failed),
         cmocka_unit_test(a_unit_is_what_its_wait_was_told),
         cmocka_unit_test(what_is_waited_for_is_what_was_asked),
+        cmocka_unit_test(of_what_is_taken_along_it_is_waited_for_what_became_of_that),
         cmocka_unit_test(other_jobs_wait_for_what_the_record_says),
         cmocka_unit_test(moves_overtake_nobody),
         cmocka_unit_test(a_job_runs_if_something_follows_from_it),

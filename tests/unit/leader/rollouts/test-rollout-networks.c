@@ -228,12 +228,12 @@ static void hold_an_entry(const char *name) {
 }
 
 // Both requests are in one entry, and what follows from them in the next one.
-static void update_web_and_set_mode(const char *node, Argosy__NodeMode mode) {
+static void update_web_and_set_mode(const char *to, const char *node, Argosy__NodeMode mode) {
         Argosy__Request__NodeChange m = NODE_CHANGE_OF(.nodes = (char **) &node, .n_nodes = 1, .mode = mode);
 
         g.slow = true;
         hold_an_entry("a.service");
-        (void) rig_begin_rollout(&g, (RigRollout){UPDATE, "web.service", ON_N1("web", "2")});
+        (void) rig_begin_rollout(&g, (RigRollout){UPDATE, "web.service", to});
         rig_turns(&g, 5);
         rig_release(&g); // the node is asked for the image
         hold_an_entry("b.service");
@@ -241,20 +241,20 @@ static void update_web_and_set_mode(const char *node, Argosy__NodeMode mode) {
         rig_turns(&g, 5);
 }
 
-static void assert_never_beside_web(const char *next) {
+static void assert_never_beside(const char *name, const char *to, const char *next) {
         while (!rig_has_content(&g, "late.service", next)) {
                 rig_turns(&g, 5);
                 assert_true(rig_host_of(&g, "late.service") != 1 ||
                             rig_has_content(&g, "late.service", next) ==
-                                    rig_has_content(&g, "web.service", ON_N1("web", "2")));
+                                    rig_has_content(&g, name, to));
                 rig_release(&g);
-                if (rig_has_content(&g, "web.service", ON_N1("web", "2")))
+                if (rig_has_content(&g, name, to))
                         rig_hurry(&g);
         }
         rig_settle(&g);
         rig_pass_ms(&g, LATER_MS);
         assert_int_equal(rig_host_of(&g, "late.service"), 1);
-        assert_true(rig_has_content(&g, "web.service", ON_N1("web", "2")));
+        assert_true(rig_has_content(&g, name, to));
 }
 
 static void who_waits_does_not_come_to_the_former_network_as_an_update_changes_it(void **state) {
@@ -263,8 +263,22 @@ static void who_waits_does_not_come_to_the_former_network_as_an_update_changes_i
         (void) rig_set_mode(&g, "n1", ARGOSY__NODE_MODE__MODE_CORDONED, 0, "");
         (void) rig_change(&g, START, "late.service", ON_N1("late", "1"));
         assert_int_equal(rig_host_of(&g, "late.service"), 0);
-        update_web_and_set_mode("n1", ARGOSY__NODE_MODE__MODE_OPEN);
-        assert_never_beside_web(ON_N1("late", "2"));
+        update_web_and_set_mode(ON_N1("web", "2"), "n1", ARGOSY__NODE_MODE__MODE_OPEN);
+        assert_never_beside("web.service", ON_N1("web", "2"), ON_N1("late", "2"));
+}
+
+#define EVERYWHERE(image, subnet) \
+        "[Container]\nImage=localhost/" image ":1\nNetwork=front.network\n" GLOBAL NETWORK(subnet)
+
+// The update is of a unit that runs on every node, and has no place of its own there.
+static void who_waits_does_not_come_beside_those_who_share_a_network_that_changes(void **state) {
+        rig_host_set_labels(&g, 1, "podman", "5.4");
+        (void) rig_change(&g, START, "web.service", EVERYWHERE("web", "1"));
+        (void) rig_change(&g, START, "app.service", ON_N1("app", "1"));
+        (void) rig_set_mode(&g, "n1", ARGOSY__NODE_MODE__MODE_CORDONED, 0, "");
+        (void) rig_change(&g, START, "late.service", ON_N1("late", "1"));
+        update_web_and_set_mode(EVERYWHERE("web", "2"), "n1", ARGOSY__NODE_MODE__MODE_OPEN);
+        assert_never_beside("app.service", ON_N1("app", "2"), ON_N1("late", "2"));
 }
 
 static void a_network_does_not_change_as_somebody_moves_to_the_former_one(void **state) {
@@ -273,12 +287,13 @@ static void a_network_does_not_change_as_somebody_moves_to_the_former_one(void *
         (void) rig_change(&g, START, "web.service", ON_N1("web", "1"));
         (void) rig_change(&g, START, "late.service", SHARER("late", "1"));
         assert_int_equal(rig_host_of(&g, "late.service"), 2);
-        update_web_and_set_mode("n2", ARGOSY__NODE_MODE__MODE_DRAINING);
-        assert_never_beside_web(SHARER("late", "2"));
+        update_web_and_set_mode(ON_N1("web", "2"), "n2", ARGOSY__NODE_MODE__MODE_DRAINING);
+        assert_never_beside("web.service", ON_N1("web", "2"), SHARER("late", "2"));
 }
 
 RUN_TESTS(
         RIG_TEST(who_waits_does_not_come_to_the_former_network_as_an_update_changes_it),
+        RIG_TEST(who_waits_does_not_come_beside_those_who_share_a_network_that_changes),
         RIG_TEST(a_network_does_not_change_as_somebody_moves_to_the_former_one),
         RIG_TEST(a_network_changes_on_one_node_after_the_other),
         RIG_TEST(a_network_goes_back_with_the_update_that_fails),

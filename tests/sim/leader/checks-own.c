@@ -21,8 +21,11 @@ typedef struct OwnRecord {
         uint64_t number; // of its job; 0: there is none
         uint32_t host;
         uint32_t times;
+        size_t bytes;     // of all that was put of it: the log keeps a part for each time
         uint64_t last_us; // counted time when it was gone on with
 } OwnRecord;
+
+enum { PART_BYTES = 64 }; // at most, of each part, that its entry does not say
 
 static struct {
         uint64_t counted_us;
@@ -45,8 +48,7 @@ static OwnRecord *record_of(Argosy__OwnCause cause, uint32_t host) {
 static bool may_go_on(const OwnRecord *r) {
         Argosy__JobRecord *job = NULL;
         bool may = r->number > 0 && cluster_state_read_job(world.rig.state, r->number, &job) == 0 &&
-                   !job->dropped && !job->cut &&
-                   argosy__job_record__get_packed_size(job) < world.rig.leader->limits.own_record_bytes / 2;
+                   !job->dropped && !job->cut && r->bytes <= world.rig.leader->limits.own_record_bytes;
 
         message_free(job);
         return may;
@@ -93,10 +95,11 @@ static void on_put(const Argosy__LogOp__JobPut *put, uint64_t next) {
                 judge_new(job, next);
         judge_times(job, r, put->number ?: next, put->number == 0 || put->number != r->number);
         if (put->number == 0 || put->number != r->number)
-                r->times = 0;
+                r->times = r->bytes = 0;
         *r = (OwnRecord){.number = put->number ?: next,
                          .host = job->own_host,
                          .times = job->times ?: r->times,
+                         .bytes = r->bytes + argosy__job_record__get_packed_size(job) + PART_BYTES,
                          .last_us = own.counted_us};
         if (job->own == ARGOSY__OWN_CAUSE__OWN_LOST || job->own == ARGOSY__OWN_CAUSE__OWN_BACK)
                 own.is_lost[job->own_host] = job->own == ARGOSY__OWN_CAUSE__OWN_LOST;

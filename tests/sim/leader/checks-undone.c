@@ -56,15 +56,18 @@ static void judge_part(const char *unit, const char *what, bool (*same)(const Lo
                            what);
 }
 
-static void judge_unit(const struct LogTouched *t, const LogJob *undone, bool force) {
-        const LogUnit *found = &undone->before[t->unit], *left = &undone->after[t->unit];
-        const char *name = asks.units[t->unit].name;
+// Who goes along with another one for its network is put once more in its own turn, of this entry or of a
+// later one (`more`).
+static void judge_unit(unsigned unit, const LogJob *by, const LogJob *undone, bool force, bool more) {
+        const LogUnit *found = &undone->before[unit], *left = &undone->after[unit],
+                      *now = &by->before[unit], *then = &by->after[unit];
+        const char *name = asks.units[unit].name;
 
-        if (!(undone->touched & 1u << t->unit) || found->global || left->global || t->before.global ||
-            t->after.global)
+        if (!(undone->touched & 1u << unit) || found->global || left->global || now->global ||
+            then->global || (more && !same_content(found, then)))
                 return;
-        judge_part(name, "content", same_content, found, left, &t->before, &t->after, force);
-        judge_part(name, "state", same_target, found, left, &t->before, &t->after, force);
+        judge_part(name, "content", same_content, found, left, now, then, force);
+        judge_part(name, "state", same_target, found, left, now, then, force);
 }
 
 // ------------------------------------------------------------------------------------------------ settings
@@ -139,7 +142,7 @@ static void judge_settings(uint64_t by, uint64_t undone, bool force) {
 
 // ------------------------------------------------------------------------------------------------ an entry
 
-static void on_job(uint64_t place, uint64_t number) {
+static void on_job(uint64_t place, uint64_t number, bool more) {
         const LogJob *j = place > 0 && place <= log_truth.n_jobs ? log_truth.jobs[place] : NULL;
         const WorldAsked *a = j && strcmp(j->verb, "undo") == 0 ? find_undo(j) : NULL;
         const Argosy__Request__Undo *m = a ? a->request->undo : NULL;
@@ -149,7 +152,7 @@ static void on_job(uint64_t place, uint64_t number) {
                 return;
         for (size_t i = 0; i < log_truth.n_touched && !m->rolling; i++)
                 if (log_truth.touched[i].job == place)
-                        judge_unit(&log_truth.touched[i], log_truth.jobs[undone], m->force);
+                        judge_unit(log_truth.touched[i].unit, j, log_truth.jobs[undone], m->force, more);
         judge_settings(number, m->job, m->force);
 }
 
@@ -169,6 +172,6 @@ void undone_on_entry(const Argosy__LogBatch *batch) {
                 // What did not start goes back as a part of the job that has no words of its own.
                 if (put->job->state == ARGOSY__JOB_STATE__JOB_HELD || !*put->job->verb)
                         continue;
-                on_job(put->number == 0 ? next : log_place(put->number), put->number ?: next);
+                on_job(put->number == 0 ? next : log_place(put->number), put->number ?: next, put->more);
         }
 }

@@ -268,10 +268,8 @@ static void follow_units(Leader *l) {
         UnitEntry *e;
 
         while ((e = cluster_state_next_dirty(l->state))) {
-                const char *name = e->record->name;
-                // until its record is followed
-                bool replaced = e->node_before && scheduler_replaces(l, name);
                 Unit *u = unit_of(l, e);
+                bool replaced = e->node_before && replacer_is(l, u); // until its record is followed
                 Node *before;
 
                 mark_globals_beside(l, u); // units that gave way to it

@@ -97,22 +97,22 @@ uint64_t previous_node_fence_us(const Leader *l, const UnitEntry *e) {
         return MAX_OF(own_fence_us(l, e), unit_record_former_fence_us(e->record));
 }
 
-bool previous_node_may_run(const Leader *l, const char *name, const UnitEntry *e, const Node *n) {
-        const Unit *u = unit_find(l, name);
+bool previous_node_may_run(const Leader *l, const char *name, const Unit *u, const UnitEntry *e,
+                           const Node *n) {
         const UnitOnNode *s = u ? unit_on_node_find(u, n) : NULL;
         PreviousNode previous = view_node(n, s);
 
         return fencing_policy_may_run(&previous, guard_of(l, name, e, n, s), leader_now(l));
 }
 
-bool previous_node_is_silent(const Leader *l, const char *name, const UnitEntry *e, const Node *n) {
-        return !n->host->attached && previous_node_may_run(l, name, e, n);
+bool previous_node_is_silent(const Leader *l, const char *name, const Unit *u, const UnitEntry *e,
+                             const Node *n) {
+        return !n->host->attached && previous_node_may_run(l, name, u, e, n);
 }
 
-bool previous_node_only_host_reports(const Leader *l, const char *name, const UnitEntry *e, const Node *n) {
-        const Unit *u = host_is_lost(n->host) ? unit_find(l, name) : NULL;
-
-        return host_is_lost(n->host) && previous_node_may_run(l, name, e, n) &&
+bool previous_node_only_host_reports(const Leader *l, const char *name, const Unit *u, const UnitEntry *e,
+                                     const Node *n) {
+        return host_is_lost(n->host) && previous_node_may_run(l, name, u, e, n) &&
                guard_of(l, name, e, n, u ? unit_on_node_find(u, n) : NULL).unguarded;
 }
 
@@ -201,7 +201,7 @@ void previous_nodes_on_unit(Leader *l, Unit *u, const UnitEntry *e) {
                 until = previous_node_runs_until(l, u, e, s->node);
                 if (until)
                         (void) oom_check(previous_node_ends_at(l, u, until));
-                else if (!previous_node_may_run(l, u->name, e, s->node))
+                else if (!previous_node_may_run(l, u->name, u, e, s->node))
                         unit_on_node_free(l, s);
         }
 }
@@ -247,7 +247,7 @@ static int add_if_it_may_run(const Leader *l, const Unit *u, const UnitEntry *e,
         const Node *n = node_find(l, number);
 
         if (!n || has_number(nodes->numbers, nodes->n, number) ||
-            (!previous_node_may_run(l, e->record->name, e, n) && !is_due(l, u, e, n)))
+            (!previous_node_may_run(l, e->record->name, u, e, n) && !is_due(l, u, e, n)))
                 return 0;
         return nodes_append(nodes, number);
 }
@@ -280,8 +280,9 @@ static int add_all_nodes(const Leader *l, const UnitEntry *e, Nodes *nodes) {
         map_foreach (slot, &l->nodes) {
                 const Node *n = slot->value;
 
-                if (r >= 0 && ((is_known(l, u, e, n) && previous_node_may_run(l, e->record->name, e, n)) ||
-                               is_due(l, u, e, n)))
+                if (r >= 0 &&
+                    ((is_known(l, u, e, n) && previous_node_may_run(l, e->record->name, u, e, n)) ||
+                     is_due(l, u, e, n)))
                         r = nodes_append(nodes, n->number);
         }
         return r;

@@ -11,11 +11,15 @@
 uint64_t previous_node_runs_until(const Leader *l, const Unit *u, const UnitEntry *e, const Node *n);
 
 // Whether something of this name may run on the node now; and its host is not heard; and is lost, and nobody
-// else can tell when it ends. `e`: its record, NULL: it has none.
-typedef bool (*PreviousNodeQuestion)(const Leader *l, const char *name, const UnitEntry *e, const Node *n);
-bool previous_node_may_run(const Leader *l, const char *name, const UnitEntry *e, const Node *n);
-bool previous_node_is_silent(const Leader *l, const char *name, const UnitEntry *e, const Node *n);
-bool previous_node_only_host_reports(const Leader *l, const char *name, const UnitEntry *e, const Node *n);
+// else can tell when it ends. `u`, `e`: as the tables and the log have it; NULL: they do not.
+typedef bool (*PreviousNodeQuestion)(const Leader *l, const char *name, const Unit *u, const UnitEntry *e,
+                                     const Node *n);
+bool previous_node_may_run(const Leader *l, const char *name, const Unit *u, const UnitEntry *e,
+                           const Node *n);
+bool previous_node_is_silent(const Leader *l, const char *name, const Unit *u, const UnitEntry *e,
+                             const Node *n);
+bool previous_node_only_host_reports(const Leader *l, const char *name, const Unit *u, const UnitEntry *e,
+                                     const Node *n);
 // How long after its host is lost the guard of the unit has certainly ended it; 0: it has none.
 uint64_t previous_node_fence_us(const Leader *l, const UnitEntry *e);
 // The node that the unit is to end on before it begins on this node, maybe anew, and until when at most;

@@ -53,9 +53,10 @@ static const Tombstone *next_on(const ListNode *head, const Tombstone *t) {
 
 static bool is_over(const Leader *l, const Node *n, const Tombstone *t) {
         const UnitEntry *e = cluster_state_find_unit(l->state, t->name);
+        const Unit *u = unit_find(l, t->name);
 
-        return !previous_node_may_run(l, t->name, e, n) ||
-               (n->host->attached && unit_wanted_on(l, unit_find(l, t->name), e, n));
+        return !previous_node_may_run(l, t->name, u, e, n) ||
+               (n->host->attached && unit_wanted_on(l, u, e, n));
 }
 
 // A guard ends it; 0: none does. On a host that was switched off only those are left that it said may run
@@ -99,7 +100,7 @@ static void end(Leader *l, const Node *n, const Tombstone *t) {
         Unit *u = unit_find(l, t->name);
         UnitOnNode *s = u ? unit_on_node_find(u, n) : NULL;
 
-        if (s && !previous_node_may_run(l, t->name, e, n) && !unit_wanted_on(l, u, e, n))
+        if (s && !previous_node_may_run(l, t->name, u, e, n) && !unit_wanted_on(l, u, e, n))
                 unit_on_node_free(l, s);
         else if (u) {
                 if (s)
@@ -179,7 +180,7 @@ void tombstones_on_time(Leader *l) {
 static bool is_forgotten(const Leader *l, const UnitOnNode *s, const UnitEntry *e) {
         return unit_on_node_is_known(s) && !unit_wanted_on(l, s->unit, e, s->node) &&
                !cluster_state_find_tombstone(l->state, s->unit->name, s->node->number) &&
-               previous_node_may_run(l, s->unit->name, e, s->node);
+               previous_node_may_run(l, s->unit->name, s->unit, e, s->node);
 }
 
 void tombstones_chunk(Leader *l, const UnitOnNode *s) {
@@ -236,7 +237,7 @@ static bool is_driven_out(const Leader *l, const UnitOnNode *s, const UnitEntry 
 
         if (!record || !unit_on_node_is_known(s) || !unit_wanted_on(l, s->unit, e, s->node) ||
             cluster_state_find_tombstone(l->state, s->unit->name, s->node->number) ||
-            !previous_node_may_run(l, s->unit->name, e, s->node))
+            !previous_node_may_run(l, s->unit->name, s->unit, e, s->node))
                 return false;
         if (record->mode == ARGOSY__NODE_MODE__MODE_MAINTENANCE)
                 return true;
@@ -400,14 +401,14 @@ void tombstones_each(const Leader *l, const char *name, const Unit *u, const Uni
                 list_foreach (i, &u->on_nodes) {
                         const Node *n = CONTAINER_OF(i, UnitOnNode, by_unit)->node;
 
-                        if (!unit_wanted_on(l, u, e, n) && previous_node_may_run(l, name, e, n))
+                        if (!unit_wanted_on(l, u, e, n) && previous_node_may_run(l, name, u, e, n))
                                 each(n, userdata);
                 }
         for (size_t i = 0; e && i < e->record->n_left; i++) {
                 const Node *n = node_find(l, e->record->left[i]);
 
                 if (n && !has_unit_on_node(u, n) && !unit_wanted_on(l, u, e, n) &&
-                    previous_node_may_run(l, name, e, n) &&
+                    previous_node_may_run(l, name, u, e, n) &&
                     !cluster_state_find_tombstone(l->state, name, n->number))
                         each(n, userdata);
         }
@@ -416,7 +417,7 @@ void tombstones_each(const Leader *l, const char *name, const Unit *u, const Uni
                         const Node *n = node_find(l, CONTAINER_OF(i, const Tombstone, by_name)->node);
 
                         if (n && !has_unit_on_node(u, n) && !unit_wanted_on(l, u, e, n) &&
-                            previous_node_may_run(l, name, e, n))
+                            previous_node_may_run(l, name, u, e, n))
                                 each(n, userdata);
                 }
 }
@@ -428,6 +429,7 @@ const char *tombstones_word(const Leader *l, const char *name) {
 typedef struct Naming {
         const Leader *l;
         Argosy__Response__UnitResult *result;
+        const Unit *unit;
         const UnitEntry *entry;
         PreviousNodeQuestion question;
         int error;
@@ -446,19 +448,17 @@ static void add_name(const Node *n, void *userdata) {
         Naming *x = userdata;
         Argosy__Response__UnitResult *result = x->result;
 
-        if (x->error == 0 && x->question(x->l, result->name, x->entry, n))
+        if (x->error == 0 && x->question(x->l, result->name, x->unit, x->entry, n))
                 x->error = append_name(result, n->name);
 }
 
 // A stop does not end what its record wants there: the node is to have it, and has not heard.
 static void add_wanted(Naming *x) {
-        const Unit *u = unit_find(x->l, x->result->name);
-
         map_foreach (slot, &x->l->nodes) {
                 const Node *n = slot->value;
-                const UnitOnNode *s = u ? unit_on_node_find(u, n) : NULL;
+                const UnitOnNode *s = x->unit ? unit_on_node_find(x->unit, n) : NULL;
 
-                if (unit_wanted_on(x->l, u, x->entry, n) &&
+                if (unit_wanted_on(x->l, x->unit, x->entry, n) &&
                     !(s && unit_on_node_is_reported(s) && unit_on_node_is_down(s)))
                         add_name(n, x);
         }
@@ -470,9 +470,13 @@ static int name_compare(const void *a, const void *b) {
 
 int tombstones_fill(const Leader *l, Argosy__Response__UnitResult *result, Argosy__Verb verb,
                     PreviousNodeQuestion question) {
-        Naming x = {l, result, cluster_state_find_unit(l->state, result->name), question, 0};
+        Naming x = {.l = l,
+                    .result = result,
+                    .unit = unit_find(l, result->name),
+                    .entry = cluster_state_find_unit(l->state, result->name),
+                    .question = question};
 
-        tombstones_each(l, result->name, unit_find(l, result->name), x.entry, add_name, &x);
+        tombstones_each(l, result->name, x.unit, x.entry, add_name, &x);
         if (verb == ARGOSY__VERB__VERB_STOP && x.entry && x.entry->record->global)
                 add_wanted(&x);
         if (result->n_may_run_on)

@@ -389,15 +389,13 @@ void ordering_on_first_report(Leader *l, UnitOnNode *s) {
 }
 
 void ordering_release_move(Leader *l, Unit *u) {
-        const UnitEntry *e;
-
-        if (list_is_empty(&u->on_nodes) || (u->node && u->on_nodes.next == u->on_nodes.prev))
+        if (u->node && u->on_nodes.next == u->on_nodes.prev)
                 return; // it is on one node
-        e = cluster_state_find_unit(l->state, u->name);
         list_foreach_safe (i, &u->on_nodes) {
                 UnitOnNode *s = CONTAINER_OF(i, UnitOnNode, by_unit);
 
-                if (s->hold == HOLD_STOP && s->node != u->node && !image_move_waits(l, s, e))
+                if (s->hold == HOLD_STOP && s->node != u->node &&
+                    !image_move_waits(l, s, cluster_state_find_unit(l->state, u->name)))
                         orders_mark(l, u, s->node);
         }
 }

@@ -109,11 +109,12 @@ static int add_row(Leader *l, Argosy__Response__Units *units, const char *name, 
 }
 
 // A row of a destroyed unit on a node whose host is not heard.
-static int add_silent_row(Leader *l, Argosy__Response__Units *units, const char *name, const Node *n) {
+static int add_silent_row(Leader *l, Argosy__Response__Units *units, const char *name, const Unit *u,
+                          const Node *n) {
         const Argosy__HostRecord *host = cluster_state_find_host(l->state, n->host->number);
         int r;
 
-        if (!host || !previous_node_is_silent(l, name, NULL, n))
+        if (!host || !previous_node_is_silent(l, name, u, NULL, n))
                 return 0;
         r = add_row(l, units, name, NULL, NULL, host, n->number);
         return r < 0 ? r
@@ -129,7 +130,7 @@ static int add_unseen_silent_row(Leader *l, Argosy__Response__Units *units, cons
 
         if (!n || (u && unit_on_node_find(u, n)) || cluster_state_find_unit(l->state, t->name))
                 return 0;
-        return add_silent_row(l, units, t->name, n);
+        return add_silent_row(l, units, t->name, u, n);
 }
 
 static int add_silent_rows_of(Leader *l, Argosy__Response__Units *units, const char *name) {
@@ -166,7 +167,7 @@ static bool is_listed(const Leader *l, const UnitEntry *e, const UnitOnNode *s) 
         if (e)
                 return unit_wanted_on(l, s->unit, e, n) ||
                        (unit_on_node_is_shown(s) && !host_is_lost(n->host));
-        return unit_on_node_is_shown(s) || previous_node_is_silent(l, s->unit->name, NULL, n);
+        return unit_on_node_is_shown(s) || previous_node_is_silent(l, s->unit->name, s->unit, NULL, n);
 }
 
 bool unit_on_node_is_listed(const Leader *l, const UnitEntry *e, const UnitOnNode *s) {
@@ -180,7 +181,7 @@ static int add_seen_row(Leader *l, Argosy__Response__Units *units, const char *n
         if (!host || !is_listed(l, e, s))
                 return 0;
         if (!e && !unit_on_node_is_shown(s))
-                return add_silent_row(l, units, name, s->node);
+                return add_silent_row(l, units, name, s->unit, s->node);
         (*n)++;
         return add_row(l, units, name, e, s, host, s->node->number);
 }

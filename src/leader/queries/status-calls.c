@@ -242,7 +242,7 @@ static StatusQuestion status_question(const Leader *l, PendingRequest *t) {
 static int status_on(Leader *l, const StatusQuestion *q, Node *node) {
         char left_out[512];
         const char *why = unit_left_out(l, q->u, q->e, node, left_out, sizeof(left_out)) ? left_out : NULL;
-        bool silent = !q->e && previous_node_is_silent(l, q->name, q->e, node) &&
+        bool silent = !q->e && previous_node_is_silent(l, q->name, q->u, q->e, node) &&
                       is_remembered(l, q->u, q->name, node);
 
         if (!why && !silent && !status_calls_unit_is_at(l, q->u, q->e, node))

@@ -74,10 +74,11 @@ static void add_node(const Node *n, void *userdata) {
                 .node = keep(v, n->name),
                 .wanted = unit_wanted_on(v->l, v->unit, v->entry, n),
                 .lost = node_is_unreachable(n),
-                .silent = previous_node_only_host_reports(v->l, name, v->entry, n),
+                .silent = previous_node_only_host_reports(v->l, name, v->unit, v->entry, n),
                 .refused = unit_exclusion(v->unit, n->number) != NULL,
         };
-        if (host_is_lost(n->host) && !on_node->silent && previous_node_may_run(v->l, name, v->entry, n)) {
+        if (host_is_lost(n->host) && !on_node->silent &&
+            previous_node_may_run(v->l, name, v->unit, v->entry, n)) {
                 uint64_t until_us = previous_node_runs_until(v->l, v->unit, v->entry, n);
 
                 on_node->fenced = true;
@@ -273,10 +274,10 @@ static bool is_there(const WaitSeen *v, const Node *n) {
         for (size_t i = 0; v->entry && i < v->entry->record->n_left; i++)
                 if (v->entry->record->left[i] == n->number)
                         return !unit_wanted_on(v->l, v->unit, v->entry, n) &&
-                               previous_node_may_run(v->l, v->unit->name, v->entry, n);
+                               previous_node_may_run(v->l, v->unit->name, v->unit, v->entry, n);
         return cluster_state_find_tombstone(v->l->state, v->unit->name, n->number) &&
                !unit_wanted_on(v->l, v->unit, v->entry, n) &&
-               previous_node_may_run(v->l, v->unit->name, v->entry, n);
+               previous_node_may_run(v->l, v->unit->name, v->unit, v->entry, n);
 }
 
 static void look(WaitWalk *w, const Node *n) {

@@ -228,7 +228,7 @@ static int take_step(Leader *l, BatchBuilder *b, const SchedulerStep *step) {
                 next.displaced_by = (char *) step->by;
         disruption_budget_take(l, step->unit);
         activation_affinity_refresh(l, step->name);
-        scheduler_refresh_colocated(l, step->name);
+        scheduler_refresh_colocated(l, step->unit->scheduling.place - 1);
         r = batch_builder_put_unit(b, &next, 0, e->record->revision);
         if (r >= 0)
                 unit_event(l, step->unit, LIFE_GOES);

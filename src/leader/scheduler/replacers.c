@@ -24,11 +24,23 @@
 
 #include "disruption-budget.h"
 #include "registry.h"
+#include "scheduler-tables.h"
 #include "scheduler.h"
 #include "turn.h"
 #include "unit-event.h"
 #include "unit-on-node-work.h"
 #include "unit-on-node.h"
+
+bool replacer_is(const Leader *l, const Unit *u) {
+        return u->scheduling.place &&
+               placement_unit_replaces(l->places->placement, u->scheduling.place - 1);
+}
+
+static bool replaces(const Leader *l, const Unit *u, const Unit *other) {
+        return u->scheduling.place && other->scheduling.place &&
+               placement_unit_replaces_unit(l->places->placement, u->scheduling.place - 1,
+                                            other->scheduling.place - 1);
+}
 
 // Whether it is about to leave, and its group decides when.
 static bool leaves_by_budget(const Leader *l, const Unit *u) {
@@ -48,13 +60,13 @@ static void take_first(const Unit **first, const Unit *u) {
 const Unit *replacer_waits_for(const Leader *l, const Unit *u) {
         const Unit *leaves = NULL, *held = NULL;
 
-        if (!u->node || !scheduler_replaces(l, u->name))
+        if (!u->node || !replacer_is(l, u))
                 return NULL;
         list_foreach (i, &u->node->placed) {
                 const Unit *other = CONTAINER_OF(i, Unit, placed);
 
                 if (!leaves_by_budget(l, other) || other->budget == u->budget ||
-                    !scheduler_replaces_unit(l, u->name, other->name))
+                    !replaces(l, u, other))
                         continue;
                 take_first(other->life == LIFE_HELD ? &held : &leaves, other);
         }
@@ -67,7 +79,7 @@ const Unit *replacer_on(const Leader *l, const Unit *u, const Node *n) {
         list_foreach (i, &n->placed) {
                 const Unit *other = CONTAINER_OF(i, Unit, placed);
 
-                if (scheduler_replaces_unit(l, other->name, u->name))
+                if (replaces(l, other, u))
                         take_first(&first, other);
         }
         return first;

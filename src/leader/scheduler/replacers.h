@@ -6,6 +6,8 @@
 #include "leader-core.h"
 #include "tables.h"
 
+// The unit replaces others, by what it demands as its record was followed last.
+bool replacer_is(const Leader *l, const Unit *u);
 // A unit that is still on the node of this one, is replaced by it, and leaves as MaxUnavailable= of its
 // group allows; one that is held back before one that leaves now. NULL: none, or this one has no node.
 const Unit *replacer_waits_for(const Leader *l, const Unit *u);

@@ -34,11 +34,12 @@ RetryBar retry_bars_last(const Unit *u) {
 }
 
 void retry_bars_set(Leader *l, const Unit *u, RetryBar bar) {
-        const UnitEntry *e = cluster_state_find_unit(l->state, u ? u->name : "");
+        const Retry *retry = u ? unit_work_seen(u)->retry : NULL;
+        const UnitEntry *e = retry ? cluster_state_find_unit(l->state, u->name) : NULL;
         unsigned limit = bar == RETRY_BAR_ANY || !e ? 1 : failing_options_of(e)->restart_elsewhere;
 
-        for (size_t i = 0; u && unit_work_seen(u)->retry && i < unit_work_seen(u)->retry->log.n; i++) {
-                uint32_t node = unit_work_seen(u)->retry->log.nodes[i].node;
+        for (size_t i = 0; retry && i < retry->log.n; i++) {
+                uint32_t node = retry->log.nodes[i].node;
                 bool barred = e && bar != RETRY_BAR_NONE && retry_failures_on(l, u, e, node) >= limit;
 
                 if (!unit_exclusion(u, node) && node_find(l, node))

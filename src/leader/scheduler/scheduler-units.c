@@ -172,14 +172,14 @@ static uint32_t add_unit(Leader *l, Unit *u, uint32_t class, uint32_t role, int1
 // options, or a provisional unit.
 uint32_t scheduler_get_unit(Leader *l, const char *name, bool provisional) {
         SchedulerTables *t = l->places;
-        const ProvisionalUnit *known = map_find_str(&t->provisional, name);
-        Unit *u = unit_find(l, name);
+        const Unit *u = unit_find(l, name);
         ProvisionalUnit *g;
 
         if (u && u->scheduling.place)
                 return u->scheduling.place - 1;
-        if (known)
-                return known->unit;
+        g = map_find_str(&t->provisional, name);
+        if (g)
+                return g->unit;
         if (!provisional && !t->is_copy) // numbers in a copy are not those of Unit.place
                 return add_unit(l, oom_checked(unit_get(l, name)), t->anything, t->role, 0);
         g = oom_checked(MAP_NEW_STR(&t->provisional, ProvisionalUnit, name, name));
@@ -316,7 +316,9 @@ static uint32_t number_with_options(Leader *l, Unit *u, const UnitOptions *optio
         SchedulerTables *t = l->places;
         uint32_t class, number;
 
-        if (u->scheduling.place || t->is_copy || !options || class_of(l, u->name, options, &class) < 0)
+        if (u->scheduling.place)
+                return u->scheduling.place - 1;
+        if (t->is_copy || !options || class_of(l, u->name, options, &class) < 0)
                 return scheduler_get_unit(l, u->name, false);
         number = add_unit(l, u, class, scheduler_role_of(t, options), options->priority);
         placement_class_unref(t->placement, class);
@@ -549,9 +551,9 @@ void scheduler_drive_out(Leader *l, Unit *u, const UnitEntry *e) {
                 drive_out(l, CONTAINER_OF(i, Unit, placed));
 }
 
-size_t scheduler_colocated_names(const Leader *l, const char *name, const char *ret[PLACEMENT_FOLLOWS_MAX]) {
-        uint32_t number = number_of(l, name), unit;
+static size_t colocated_names(const Leader *l, uint32_t number, const char *ret[PLACEMENT_FOLLOWS_MAX]) {
         size_t n = 0;
+        uint32_t unit;
 
         while (number != PLACEMENT_NONE && n < PLACEMENT_FOLLOWS_MAX &&
                placement_unit_colocated(l->places->placement, number, (uint32_t) n, &unit))
@@ -559,10 +561,14 @@ size_t scheduler_colocated_names(const Leader *l, const char *name, const char *
         return n;
 }
 
-// As scheduler_colocated_names(), as far as they are in the tables.
-static size_t scheduler_colocated(const Leader *l, const char *name, Unit *ret[PLACEMENT_FOLLOWS_MAX]) {
+size_t scheduler_colocated_names(const Leader *l, const char *name, const char *ret[PLACEMENT_FOLLOWS_MAX]) {
+        return colocated_names(l, number_of(l, name), ret);
+}
+
+// As far as they are in the tables.
+static size_t colocated_units(const Leader *l, uint32_t number, Unit *ret[PLACEMENT_FOLLOWS_MAX]) {
         const char *names[PLACEMENT_FOLLOWS_MAX];
-        size_t n_names = scheduler_colocated_names(l, name, names), n = 0;
+        size_t n_names = colocated_names(l, number, names), n = 0;
 
         for (size_t i = 0; i < n_names; i++) {
                 ret[n] = unit_find(l, names[i]);
@@ -579,16 +585,16 @@ static void reconsider_apart(Leader *l, Unit *u) {
 
 void scheduler_reconsider_colocated(Leader *l, Unit *u) {
         Unit *colocated[PLACEMENT_FOLLOWS_MAX];
-        size_t n = u->followed ? scheduler_colocated(l, u->name, colocated) : 0;
+        size_t n = u->followed ? colocated_units(l, number_of_unit(l, u), colocated) : 0;
 
         reconsider_apart(l, u);
         for (size_t i = 0; i < n; i++)
                 reconsider_apart(l, colocated[i]);
 }
 
-void scheduler_refresh_colocated(Leader *l, const char *name) {
+void scheduler_refresh_colocated(Leader *l, uint32_t unit) {
         Unit *colocated[PLACEMENT_FOLLOWS_MAX];
-        size_t n = scheduler_colocated(l, name, colocated);
+        size_t n = colocated_units(l, unit, colocated);
 
         for (size_t i = 0; i < n; i++) {
                 Unit *u = colocated[i];

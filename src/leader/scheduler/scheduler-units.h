@@ -52,8 +52,8 @@ void scheduler_drive_out(Leader *l, Unit *u, const UnitEntry *e);
 void scheduler_reconsider_colocated(Leader *l, Unit *u);
 // Those who are to be with it: how many. Their names live as long as they are in the Placement.
 size_t scheduler_colocated_names(const Leader *l, const char *name, const char *ret[PLACEMENT_FOLLOWS_MAX]);
-// Those who are to be with it are looked at again.
-void scheduler_refresh_colocated(Leader *l, const char *name);
+// Those who are to be with it are looked at again. `unit`: its number in the Placement.
+void scheduler_refresh_colocated(Leader *l, uint32_t unit);
 // Lets a recorded unit on a node wait in the Placement for another one, and notes it in this list of Leader
 // (Unit.enqueued), until its record says where it is, or it is taken out again. What it is counted as
 // meanwhile does not change.

@@ -330,7 +330,7 @@ int scheduler_place(Scheduler *p, const char *name, const UnitOptions *options, 
         scheduler_note_placements(p, node != PLACEMENT_NONE, began_us);
         if (node != PLACEMENT_NONE) {
                 result.node = l->places->nodes[node]->number;
-                scheduler_refresh_colocated(l, name);
+                scheduler_refresh_colocated(l, unit);
         }
         result.possible = placement_class_possible(l->places->placement,
                                                    placement_unit_class(l->places->placement, unit));
@@ -382,7 +382,7 @@ int scheduler_place_for_both(Scheduler *p, const char *name, const UnitOptions *
         if (node != PLACEMENT_NONE) {
                 ret->node = l->places->nodes[node]->number;
                 ret->possible = true;
-                scheduler_refresh_colocated(l, name);
+                scheduler_refresh_colocated(l, unit);
         }
         return 0;
 }

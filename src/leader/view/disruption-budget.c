@@ -207,7 +207,7 @@ void disruption_budget_follow(Leader *l, Unit *u) {
 
 // That a unit has left it is a change of the group, too: the unit is gone, or is by that revision elsewhere.
 static void note_left(const Leader *l, DisruptionBudget *g, const Unit *u) {
-        const UnitEntry *e = cluster_state_find_unit(l->state, u->name);
+        const UnitEntry *e = u->recorded ? cluster_state_find_unit(l->state, u->name) : NULL;
 
         g->revision =
                 MAX_OF(g->revision, e ? e->record->revision : cluster_state_left_revision(l->state));

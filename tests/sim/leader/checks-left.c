@@ -28,7 +28,8 @@ static void of_unit(const UnitEntry *e) {
                 const Node *n = node_find(world.rig.leader, number);
 
                 if (n && is_gone_from(number, e->record->name) &&
-                    previous_node_may_run(world.rig.leader, e->record->name, e, n))
+                    previous_node_may_run(world.rig.leader, e->record->name,
+                                          unit_find(world.rig.leader, e->record->name), e, n))
                         check_fail("left-is-forgotten",
                                    "the leader has it that %s may still run on node %u, and it is gone from "
                                    "there",

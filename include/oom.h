@@ -14,9 +14,23 @@
 // So code that cannot undo what it has done calls these, and does not return -ENOMEM for a caller to forget
 // about.
 
+#include <errno.h>
+
 #include "macro.h"
 
-// Both return what they are given, or not at all.
-void *oom_checked(void *memory) _warn_unused_; // NULL: there was none
-int oom_check(int r);                          // -ENOMEM: there was none. Any other error is handed on
 _Noreturn void oom_end(void);
+
+// Both return what they are given, or not at all.
+// NULL: there was none.
+_warn_unused_ static inline void *oom_checked(void *memory) {
+        if (!memory)
+                oom_end();
+        return memory;
+}
+
+// -ENOMEM: there was none. Any other error is handed on.
+static inline int oom_check(int r) {
+        if (r == -ENOMEM)
+                oom_end();
+        return r;
+}

@@ -56,7 +56,12 @@ static inline size_t paged_table_bytes(const PagedTable *t) {
                PAGED_TABLE_PAGE;
 }
 // As the table is now.
-PagedView paged_table_view(const PagedTable *t);
+static inline PagedView paged_table_view(const PagedTable *t) {
+        PagedView v = t->now;
+
+        v.root = t->root;
+        return v;
+}
 // NULL: no record has this number.
 const void *paged_view_find(const PagedView *v, uint32_t number);
 // The first record whose number is *iter or greater (begin with 0); *iter is behind it then. NULL: there is

@@ -11,7 +11,7 @@
 Argosy__Response__UnitRow *unit_row_new(const char *unit, const char *node) _warn_unused_;
 // The unit on a host's node, with the image of its content. spec NULL: its content is not known; host NULL:
 // it is on none.
-Argosy__Response__UnitRow *unit_row_of(const char *unit, const SpecEntry *spec,
+Argosy__Response__UnitRow *unit_row_of(const char *unit, SpecEntry *spec,
                                        const Argosy__HostRecord *host, uint32_t node) _warn_unused_;
 int unit_row_set_host(Argosy__Response__UnitRow *row, const Argosy__HostRecord *host);
 // The image that a content has, if it is a container's.

@@ -5,7 +5,6 @@
 // with what it asked for.
 #include "oom.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 #include "log.h"
@@ -14,16 +13,4 @@
 _Noreturn void oom_end(void) {
         log_error("Fatal: there is no memory left.");
         process_end(EXIT_FAILURE);
-}
-
-void *oom_checked(void *memory) {
-        if (!memory)
-                oom_end();
-        return memory;
-}
-
-int oom_check(int r) {
-        if (r == -ENOMEM)
-                oom_end();
-        return r;
 }

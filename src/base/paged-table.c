@@ -78,13 +78,6 @@ static const PagedPage *find_page(const PagedView *v, uint32_t number) {
 
 // ---- reading
 
-PagedView paged_table_view(const PagedTable *t) {
-        PagedView v = t->now;
-
-        v.root = t->root;
-        return v;
-}
-
 const void *paged_view_find(const PagedView *v, uint32_t number) {
         uint32_t iter = number;
         const void *record = paged_view_next(v, &iter);

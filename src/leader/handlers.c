@@ -259,9 +259,8 @@ static void answer_whole(Leader *l, const Handler *h, const Argosy__Author *auth
         on_measured(r, m);
 }
 
-bool handler_answer(Leader *l, const Argosy__Author *author, const Argosy__Request *request,
-                    LeaderRespond respond, void *userdata) {
-        const Handler *h = handler_find(request->what_case);
+bool handler_answer(Leader *l, const Handler *h, const Argosy__Author *author,
+                    const Argosy__Request *request, LeaderRespond respond, void *userdata) {
         Measured m = {.respond = respond, .userdata = userdata};
 
         if (h && h->is_long && h->is_long(l, request))

@@ -52,5 +52,5 @@ const Handler *handler_find(Argosy__Request__WhatCase what);
 
 // Answers at once; the answer is limited to what one queue holds, and to what the author may see. The
 // author's right to ask was judged before. False: this kind is not answered at once, or it would take long.
-bool handler_answer(Leader *l, const Argosy__Author *author, const Argosy__Request *request,
-                    LeaderRespond respond, void *userdata);
+bool handler_answer(Leader *l, const Handler *h, const Argosy__Author *author,
+                    const Argosy__Request *request, LeaderRespond respond, void *userdata);

@@ -240,7 +240,6 @@ static bool build(Leader *l) {
 
         walks_work_begin(l);
         whole = reconcile_build_some(l);
-        walks_work_end(l);
         walks_turned(l);
         if (!whole)
                 return false;
@@ -269,7 +268,6 @@ static void turn(Leader *l) {
         walks_work_begin(l);
         host_asks_turn(l, take_message);
         whole = reconcile_turn(l);
-        walks_work_end(l);
         walks_turned(l);
         if (whole)
                 arm_timer(l);

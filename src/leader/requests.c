@@ -69,12 +69,12 @@ static void respond_and_free(Argosy__Response *response, const Argosy__Request *
 }
 
 // Whether the author may not ask this; a request that is not valid for anybody is refused as that.
-static bool is_forbidden(Leader *l, const Argosy__Author *author, const Argosy__Request *request,
-                         LeaderRespond respond, void *userdata) {
+static bool is_forbidden(Leader *l, const Handler *h, const Argosy__Author *author,
+                         const Argosy__Request *request, LeaderRespond respond, void *userdata) {
         char why[AUTHORIZATION_WHY_SIZE];
         Argosy__Response response;
 
-        if (!handler_find(request->what_case) || !authorization_refuses(l, author, request, why))
+        if (!h || !authorization_refuses(l, author, request, why))
                 return false;
         response = error_response(authorization_error(l, author), why);
         response.id = request->id;
@@ -83,14 +83,14 @@ static bool is_forbidden(Leader *l, const Argosy__Author *author, const Argosy__
 }
 
 // True: it was, with an answer or a refusal.
-static bool is_answered_at_once(Leader *l, const Argosy__Author *author, const Argosy__Request *request,
-                                LeaderRespond respond, void *userdata) {
+static bool is_answered_at_once(Leader *l, const Handler *h, const Argosy__Author *author,
+                                const Argosy__Request *request, LeaderRespond respond, void *userdata) {
         Argosy__Response *refusal;
 
-        if (is_forbidden(l, author, request, respond, userdata) ||
-            handler_answer(l, author, request, respond, userdata))
+        if (is_forbidden(l, h, author, request, respond, userdata) ||
+            handler_answer(l, h, author, request, respond, userdata))
                 return true;
-        refusal = refuse(l, handler_find(request->what_case), author, request);
+        refusal = refuse(l, h, author, request);
         if (!refusal)
                 return false;
         respond_and_free(refusal, request, respond, userdata);
@@ -98,7 +98,8 @@ static bool is_answered_at_once(Leader *l, const Argosy__Author *author, const A
 }
 
 // `t` NULL: out of memory.
-static int request_admit(Leader *l, PendingRequest *t, const Argosy__Author *author, uint64_t *ret_cancel) {
+static int request_admit(Leader *l, PendingRequest *t, const Handler *h, const Argosy__Author *author,
+                         uint64_t *ret_cancel) {
         int r;
 
         if (!t)
@@ -111,7 +112,7 @@ static int request_admit(Leader *l, PendingRequest *t, const Argosy__Author *aut
         if (change_is_preview(t->request)) // else when it is decided: it is known by all that it came with
                 authorization_drop_files(l, t);
         *ret_cancel = t->id;
-        r = request_start(l, t, handler_find(t->request->what_case));
+        r = request_start(l, t, h);
         if (r < 0) {
                 request_free(t);
                 *ret_cancel = 0;
@@ -136,6 +137,7 @@ static PendingRequest *request_of(Leader *l, const Argosy__Request *request, Req
 // Only a request that becomes a pending request is copied, or taken.
 static int on_request(Leader *l, const Argosy__Author *author, const Argosy__Request *request, RequestIs is,
                       LeaderRespond respond, void *userdata, uint64_t *ret_cancel) {
+        const Handler *h = handler_find(request->what_case);
         Argosy__Author own = author_of_host(l->config.self);
         Asker asker;
 
@@ -143,9 +145,9 @@ static int on_request(Leader *l, const Argosy__Author *author, const Argosy__Req
         author = access_tokens_asker(l, author ?: &own, &asker);
         if (!l->leading)
                 return -EAGAIN;
-        if (is_answered_at_once(l, author, request, respond, userdata))
+        if (is_answered_at_once(l, h, author, request, respond, userdata))
                 return 0;
-        return request_admit(l, request_of(l, request, is, respond, userdata), author, ret_cancel);
+        return request_admit(l, request_of(l, request, is, respond, userdata), h, author, ret_cancel);
 }
 
 int leader_request(Leader *l, const Argosy__Author *author, const Argosy__Request *request,
@@ -172,8 +174,8 @@ void leader_answer_stale(Leader *l, const Argosy__Author *author, const Argosy__
 
         *ret_cancel = 0;
         author = access_tokens_asker(l, author ?: &own, &asker);
-        if (is_forbidden(l, author, request, respond, userdata) ||
-            handler_answer(l, author, request, respond, userdata))
+        if (is_forbidden(l, h, author, request, respond, userdata) ||
+            handler_answer(l, h, author, request, respond, userdata))
                 return;
         if (h && h->is_long)
                 refusal = refuse(l, h, author, request);
@@ -183,7 +185,7 @@ void leader_answer_stale(Leader *l, const Argosy__Author *author, const Argosy__
                                 "asked");
         if (refusal)
                 respond_and_free(refusal, request, respond, userdata);
-        else if (request_admit(l, request_new(l, request, respond, userdata), author, ret_cancel) < 0)
+        else if (request_admit(l, request_new(l, request, respond, userdata), h, author, ret_cancel) < 0)
                 respond_and_free(response_error(ENOMEM, "this host is out of memory"), request, respond,
                                  userdata);
 }

@@ -16,6 +16,7 @@
 #include "manager-name.h"
 #include "message.h"
 #include "str.h"
+#include "unit-file.h"
 #include "unit-state.h"
 
 Argosy__Response__UnitRow *unit_row_new(const char *unit, const char *node) {
@@ -72,13 +73,16 @@ static int set_place(Argosy__Response__UnitRow *row, const Argosy__HostRecord *h
         return name && field_set(&row->node, name) == 0 ? unit_row_set_host(row, host) : -ENOMEM;
 }
 
-Argosy__Response__UnitRow *unit_row_of(const char *unit, const SpecEntry *spec,
+Argosy__Response__UnitRow *unit_row_of(const char *unit, SpecEntry *spec,
                                        const Argosy__HostRecord *host, uint32_t node) {
         Argosy__Response__UnitRow *row = unit_row_new(unit, "-");
         int r = row ? 0 : -ENOMEM;
+        const UnitFile *file;
 
         if (r == 0 && spec)
-                r = set_content(row, &spec->hash) ?: unit_row_set_image(row, spec->content, spec->len);
+                r = set_content(row, &spec->hash);
+        if (r == 0 && spec && (spec_entry_file(spec, &file) != 0 || file->container))
+                r = unit_row_set_image(row, spec->content, spec->len);
         if (r == 0 && host)
                 r = set_place(row, host, node);
         if (r == 0)

@@ -13,10 +13,6 @@ void leader_set_due(Leader *l, unsigned due) {
         l->due |= due;
 }
 
-bool leader_is_due(const Leader *l, LeaderDue due) {
-        return l->due & due;
-}
-
 bool leader_take_due(Leader *l, LeaderDue due) {
         bool was = l->due & due;
 

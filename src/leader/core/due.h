@@ -39,7 +39,9 @@ enum { // what a change of the cluster's record, or of hosts', makes due
 };
 
 void leader_set_due(Leader *l, unsigned due); // of LeaderDue, one or more
-bool leader_is_due(const Leader *l, LeaderDue due);
+static inline bool leader_is_due(const Leader *l, LeaderDue due) {
+        return l->due & due;
+}
 bool leader_take_due(Leader *l, LeaderDue due); // true: it was due; it is not now
 
 // When a step of a turn has work. Whoever has many steps in a table looks at this first (due_step()), so

@@ -436,8 +436,8 @@ bool request_has_open_job(const PendingRequest *t) {
 }
 
 bool request_was_carried_out(const PendingRequest *t) {
-        const ProtobufCBinaryData *id = job_request_id(t->request);
+        const ProtobufCBinaryData *id = t->job > 0 ? job_request_id(t->request) : NULL;
         RequestKey key;
 
-        return t->job > 0 && id && cluster_state_find_key(t->leader->state, id->data, &key) && !key.more;
+        return id && cluster_state_find_key(t->leader->state, id->data, &key) && !key.more;
 }

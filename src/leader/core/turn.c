@@ -38,7 +38,7 @@ bool leader_wall_is_agreed(const Leader *l) {
 uint64_t leader_wall(const Leader *l) {
         if (is_alone(l))
                 return own_clock(l);
-        if (leader_wall_is_agreed(l))
+        if (leads(l) && l->wall_clock.agreed)
                 return leader_now(l) + (uint64_t) l->wall_clock.offset_us;
         return cluster_state_time_us(l->state) + (leader_now(l) - l->log_from_us);
 }

@@ -17,10 +17,6 @@ static uint64_t cpu_us(const Leader *l) {
         return l->config.cpu_us ? l->config.cpu_us(l->userdata) : clock_thread_ns() / 1000;
 }
 
-size_t walk_slice(const LeaderWalk *w, size_t whole) {
-        return w->pace.parts == 0 ? whole : walk_pace_slice(&w->pace, whole);
-}
-
 void walk_sliced(Leader *l, LeaderWalk *w, size_t left) {
         if (left == 0 && w->pace.parts > 0 && !list_is_linked(&w->used_up))
                 list_append(&l->walks.used_up, &w->used_up);
@@ -65,6 +61,7 @@ void walks_work_end(Leader *l) {
 void walks_turned(Leader *l) {
         bool any = !list_is_empty(&l->walks.used_up);
 
+        walks_work_end(l);
         while (!list_is_empty(&l->walks.used_up)) {
                 LeaderWalk *w = CONTAINER_OF(l->walks.used_up.next, LeaderWalk, used_up);
 

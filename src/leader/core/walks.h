@@ -7,7 +7,9 @@
 #include "leader-core.h"
 
 // How much of it this turn may do, where a walk that was not resumed does `whole`.
-size_t walk_slice(const LeaderWalk *w, size_t whole);
+static inline size_t walk_slice(const LeaderWalk *w, size_t whole) {
+        return w->pace.parts == 0 ? whole : walk_pace_slice(&w->pace, whole);
+}
 // So much of that is left. 0: when the turn is over, by what it took it is known how much the next one may
 // do.
 void walk_sliced(Leader *l, LeaderWalk *w, size_t left);
@@ -21,4 +23,4 @@ void walks_end(Leader *l); // or it leads no more
 // Around what counts as the turn's work; a turn may have several of these.
 void walks_work_begin(Leader *l);
 void walks_work_end(Leader *l);
-void walks_turned(Leader *l); // the turn is over
+void walks_turned(Leader *l); // the same, and the turn is over

@@ -279,16 +279,19 @@ static const ContainerFile *first_refused(const ContainerCheck *c) {
 
 int container_check_admit(PendingRequest *t) {
         const ContainerFile *refused;
+        ContainerCheck *c;
         int r = 0;
 
         if (!image_files_are_brought(t) || t->lent || request_was_carried_out(t))
                 return STEP_PASSED;
-        r = check_of(t) ? ask_again(t, check_of(t)) : begin(t);
+        c = check_of(t);
+        r = c ? ask_again(t, c) : begin(t);
         if (r < 0)
                 return r;
-        if (check_asks(t, &check_of(t)->work, NULL))
+        c = check_of(t);
+        if (check_asks(t, &c->work, NULL))
                 return PLAN_SETTLED;
-        refused = first_refused(check_of(t));
+        refused = first_refused(c);
         if (refused)
                 return request_refuse(t, EINVAL, "%s: %s; nothing%s was changed", refused->unit,
                                       refused->why, t->job > 0 ? " more" : "");

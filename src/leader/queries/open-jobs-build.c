@@ -89,7 +89,7 @@ static void walk_begin(Leader *l, uint64_t number) {
 
         if (oom_check(cluster_state_read_job_head(l->state, number, &head, &to)) < 0)
                 return; // it is not kept
-        job = open_job_begin(l, number, head);
+        job = open_job_begin(l, open_job_find(l, number), number, head);
         job->n_open++;
         message_free(head);
         l->job_walk = oom_checked(calloc(1, sizeof(*l->job_walk)));

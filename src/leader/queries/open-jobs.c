@@ -472,9 +472,9 @@ static void note_cancels(OpenJob *job, const Argosy__JobRecord *record) {
         job->end.state = ARGOSY__JOB_STATE__JOB_UNKNOWN;
 }
 
-OpenJob *open_job_begin(Leader *l, uint64_t number, const Argosy__JobRecord *record) {
-        OpenJob *job = open_job_find(l, number) ?: job_new(l, number, record);
-
+OpenJob *open_job_begin(Leader *l, OpenJob *job, uint64_t number, const Argosy__JobRecord *record) {
+        if (!job)
+                job = job_new(l, number, record);
         list_unlink(&job->queue);
         job->revision = MAX_OF(job->revision, record->revision);
         job->cut |= record->cut;
@@ -489,15 +489,16 @@ void open_job_begun(Leader *l, OpenJob *job) {
                 settle(l, job);
 }
 
-static void follow(Leader *l, uint64_t number, Argosy__JobState state, const Argosy__JobRecord *record) {
-        OpenJob *job = open_job_find(l, number);
+// `job`: as it is known already; NULL: it is not.
+static void follow(Leader *l, OpenJob *job, uint64_t number, Argosy__JobState state,
+                   const Argosy__JobRecord *record) {
         RemovedUnits removed = {};
 
         if (l->open_jobs.count > 0 && job_end_overtakes(job ? job->verb : record->verb))
                 open_job_overtake_others(l, number, record);
         if (state != ARGOSY__JOB_STATE__JOB_RUNNING)
                 return;
-        job = open_job_begin(l, number, record);
+        job = open_job_begin(l, job, number, record);
         if (record->n_units > 0)
                 while (open_job_note_removed(l, job, &removed))
                         ;
@@ -506,18 +507,16 @@ static void follow(Leader *l, uint64_t number, Argosy__JobState state, const Arg
         open_job_begun(l, job);
 }
 
-static void follow_from(Leader *l, uint64_t number, Argosy__JobState state, size_t from) {
+// Of a chunk of one that had ended all of it is looked at again.
+static void follow_news(Leader *l, const JobNews *news, Argosy__JobState state) {
+        OpenJob *job = open_job_find(l, news->number);
+        size_t from = job || state != ARGOSY__JOB_STATE__JOB_RUNNING ? news->from : 0;
         Argosy__JobRecord *record;
 
-        if (oom_check(cluster_state_read_job_from(l->state, number, from, &record)) < 0)
+        if (oom_check(cluster_state_read_job_from(l->state, news->number, from, &record)) < 0)
                 return; // the same entry has dropped it
-        follow(l, number, state, record);
+        follow(l, job, news->number, state, record);
         message_free(record);
-}
-
-// A chunk of one that had ended: all of it is looked at again.
-static size_t begin_of(const Leader *l, const JobNews *news) {
-        return open_job_find(l, news->number) ? news->from : 0;
 }
 
 // Those who wait for a job that was held back wait for it as it runs; or it has ended.
@@ -552,10 +551,8 @@ void open_jobs_on_applied(Leader *l) {
                 }
                 if (l->building && news->number > l->jobs_walked)
                         state = ARGOSY__JOB_STATE__JOB_UNKNOWN; // the walk comes to it
-                if (state == ARGOSY__JOB_STATE__JOB_RUNNING)
-                        follow_from(l, news->number, state, begin_of(l, news));
-                else if (l->open_jobs.count > 0)
-                        follow_from(l, news->number, state, news->from);
+                if (state == ARGOSY__JOB_STATE__JOB_RUNNING || l->open_jobs.count > 0)
+                        follow_news(l, news, state);
                 follow_held(l, news->number);
         }
 }

@@ -23,22 +23,17 @@
 #include "str.h"
 #include "unit-options.h"
 
-static bool queue_says(const Argosy__Request *q, unsigned bit) {
-        const RequestJob *job = request_job(q);
-
-        return job && job->queue & bit;
-}
-
 bool queue_policy_only_asks(const Argosy__Request *q) {
         const RequestJob *job = request_job(q);
 
         return job && job->asks(q);
 }
 
-static bool ends_something(const Argosy__Request *q) {
+// Whether the queue means that much to it, and it neither only asks nor only ends something.
+static bool is_in_queue(const Argosy__Request *q, unsigned bit) {
         const RequestJob *job = request_job(q);
 
-        return job && job->ends(q);
+        return job && job->queue & bit && !job->asks(q) && !job->ends(q);
 }
 
 static bool stops(const Argosy__Request *q) {
@@ -47,19 +42,15 @@ static bool stops(const Argosy__Request *q) {
 }
 
 bool queue_policy_is_for(const Argosy__Request *q, const Argosy__Author *author) {
-        if (!queue_says(q, REQUEST_RULED))
-                return false;
-        return !queue_policy_only_asks(q) && !ends_something(q) && !(author->owner && stops(q));
+        return is_in_queue(q, REQUEST_RULED) && !(author->owner && stops(q));
 }
 
 bool queue_policy_is_limited(const Argosy__Request *q) {
-        if (!queue_says(q, REQUEST_LIMITED))
-                return false;
-        return !queue_policy_only_asks(q) && !ends_something(q) && !stops(q);
+        return is_in_queue(q, REQUEST_LIMITED) && !stops(q);
 }
 
 bool queue_policy_can_hold(const Argosy__Request *q) {
-        return queue_says(q, REQUEST_CAN_BE_HELD) && !queue_policy_only_asks(q) && !ends_something(q);
+        return is_in_queue(q, REQUEST_CAN_BE_HELD);
 }
 
 // ------------------------------------------------------------------------------------------------ matching

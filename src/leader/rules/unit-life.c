@@ -41,11 +41,3 @@ static const uint8_t table[LIFE_STATES][LIFE_EVENTS] = {
 UnitLife unit_life_after(UnitLife life, LifeEvent event) {
         return (UnitLife) table[life][event];
 }
-
-bool unit_life_is_queued(UnitLife life) {
-        return life == LIFE_STRANDED || life == LIFE_PENDING;
-}
-
-bool unit_life_is_moving(UnitLife life) {
-        return life == LIFE_MOVING || life == LIFE_COMMITTING || life == LIFE_HELD;
-}

@@ -59,6 +59,10 @@ typedef enum LifeEvent {
 
 UnitLife unit_life_after(UnitLife life, LifeEvent event);
 // It has its turn in the next round of the Placement.
-bool unit_life_is_queued(UnitLife life);
+static inline bool unit_life_is_queued(UnitLife life) {
+        return life == LIFE_STRANDED || life == LIFE_PENDING;
+}
 // It is to leave, and what comes next is under way: nobody has said that no node takes it.
-bool unit_life_is_moving(UnitLife life);
+static inline bool unit_life_is_moving(UnitLife life) {
+        return life == LIFE_MOVING || life == LIFE_COMMITTING || life == LIFE_HELD;
+}

@@ -36,19 +36,3 @@ static const uint8_t table[ON_NODE_STATES][ON_NODE_EVENTS] = {
 UnitOnNodeLife unit_on_node_life_after(UnitOnNodeLife life, OnNodeEvent event) {
         return (UnitOnNodeLife) table[life][event];
 }
-
-bool unit_on_node_life_is_to_have(UnitOnNodeLife life) {
-        return life == ON_NODE_SENT || life == ON_NODE_RESIDENT;
-}
-
-bool unit_on_node_life_is_to_go(UnitOnNodeLife life) {
-        return life == ON_NODE_RECALLED || life == ON_NODE_LEAVING;
-}
-
-bool unit_on_node_life_is_reported(UnitOnNodeLife life) {
-        return life == ON_NODE_FOUND || life == ON_NODE_RESIDENT || life == ON_NODE_LEAVING;
-}
-
-bool unit_on_node_life_is_known(UnitOnNodeLife life) {
-        return life != ON_NODE_ABSENT && life != ON_NODE_EXPECTED;
-}

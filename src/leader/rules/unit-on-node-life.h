@@ -53,9 +53,17 @@ typedef enum OnNodeEvent {
 
 UnitOnNodeLife unit_on_node_life_after(UnitOnNodeLife life, OnNodeEvent event);
 // The last order of this session, if there was one: to have it; to let go of it.
-bool unit_on_node_life_is_to_have(UnitOnNodeLife life);
-bool unit_on_node_life_is_to_go(UnitOnNodeLife life);
+static inline bool unit_on_node_life_is_to_have(UnitOnNodeLife life) {
+        return life == ON_NODE_SENT || life == ON_NODE_RESIDENT;
+}
+static inline bool unit_on_node_life_is_to_go(UnitOnNodeLife life) {
+        return life == ON_NODE_RECALLED || life == ON_NODE_LEAVING;
+}
 // Its host has it, by its own word.
-bool unit_on_node_life_is_reported(UnitOnNodeLife life);
+static inline bool unit_on_node_life_is_reported(UnitOnNodeLife life) {
+        return life == ON_NODE_FOUND || life == ON_NODE_RESIDENT || life == ON_NODE_LEAVING;
+}
 // Something of it may be there: its host has said so, or was told something about it.
-bool unit_on_node_life_is_known(UnitOnNodeLife life);
+static inline bool unit_on_node_life_is_known(UnitOnNodeLife life) {
+        return life != ON_NODE_ABSENT && life != ON_NODE_EXPECTED;
+}

@@ -26,7 +26,6 @@ static void turn(LeaderWalk *w, size_t left, uint64_t took_us) {
         walks_work_begin(t.leader);
         walk_sliced(t.leader, w, left);
         cpu_us += took_us;
-        walks_work_end(t.leader);
         walks_turned(t.leader);
 }
 
@@ -50,7 +49,6 @@ static void what_is_applied_within_a_turn_counts_once(void **state) {
         walk_sliced(t.leader, w, 0);
         walks_work_begin(t.leader);
         cpu_us += 3000;
-        walks_work_end(t.leader);
         walks_work_end(t.leader);
         walks_turned(t.leader);
         assert_int_equal(walk_slice(w, 160), 20);

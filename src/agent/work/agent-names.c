@@ -171,18 +171,28 @@ static void on_inspected(int error, Argosy__Response__Property *const *propertie
         step_done(c);
 }
 
-static void ask_systemd(NameCheck *c, size_t i) {
+// Asks about a name; the answer takes `ref`. False: nothing was asked.
+typedef bool NameQuestion(NameRef *ref);
+
+static void ask(NameCheck *c, size_t i, NameQuestion *question) {
         NameRef *ref = malloc(sizeof(*ref));
 
         if (!ref)
                 return;
         *ref = (NameRef){c, i};
         c->n_asked++;
-        if (systemd_manager_inspect(c->node->systemd, c->call->names->units[i]->name, on_inspected, ref) <
-            0) {
+        if (!question(ref)) {
                 c->n_asked--; // never the last one: the check itself counts
                 free(ref);
         }
+}
+
+static const char *name_of(const NameRef *ref) {
+        return ref->check->call->names->units[ref->at]->name;
+}
+
+static bool ask_systemd(NameRef *ref) {
+        return systemd_manager_inspect(ref->check->node->systemd, name_of(ref), on_inspected, ref) >= 0;
 }
 
 // What argosy has there would be taken, whatever has become of its file: it is not refused, but fails.
@@ -203,35 +213,22 @@ static void on_answer(const char *why, void *userdata) {
         step_done(c);
 }
 
-static void look_at_places(NameCheck *c, size_t i) {
-        const AgentUnit *u = agent_unit_find(c->node, c->call->names->units[i]->name);
-        NameRef *ref = u && u->has_held ? NULL : malloc(sizeof(*ref));
+static bool look_at_places(NameRef *ref) {
+        NameCheck *c = ref->check;
+        const AgentUnit *u = agent_unit_find(c->node, name_of(ref));
 
-        if (!ref)
-                return;
-        *ref = (NameRef){c, i};
-        c->n_asked++;
-        if (agent_places_look(c->agent, &c->places[i], on_answer, ref) < 0) {
-                c->n_asked--;
-                free(ref);
-        }
+        return !(u && u->has_held) && agent_places_look(c->agent, &c->places[ref->at], on_answer, ref) >= 0;
 }
 
 // Of one that is here, too, if it is down: then its start looks as well.
-static void look_at_container(NameCheck *c, size_t i) {
-        const Argosy__ToHost__NameCheck__Unit *m = c->call->names->units[i];
-        const AgentUnit *u = agent_unit_find(c->node, m->name);
-        ProtobufCBinaryData content = content_of(c->call->names, m);
-        NameRef *ref = u && !agent_unit_is_down(u) ? NULL : malloc(sizeof(*ref));
+static bool look_at_container(NameRef *ref) {
+        const Argosy__ToHost__NameCheck *m = ref->check->call->names;
+        const AgentUnit *u = agent_unit_find(ref->check->node, name_of(ref));
+        ProtobufCBinaryData content = content_of(m, m->units[ref->at]);
 
-        if (!ref)
-                return;
-        *ref = (NameRef){c, i};
-        c->n_asked++;
-        if (agent_container_names_ask(c->agent, m->name, content.data, content.len, on_answer, ref) <= 0) {
-                c->n_asked--;
-                free(ref);
-        }
+        return !(u && !agent_unit_is_down(u)) &&
+               agent_container_names_ask(ref->check->agent, name_of(ref), content.data, content.len,
+                                         on_answer, ref) > 0;
 }
 
 static void on_looked(NameCheck *c) {
@@ -242,13 +239,13 @@ static void on_looked(NameCheck *c) {
         for (size_t i = 0; i < c->call->names->n_units && !node->closing; i++) {
                 keep_ours(c, i);
                 if (c->refusals[i]) {
-                        ask_systemd(c, i);
+                        ask(c, i, ask_systemd);
                         continue;
                 }
                 if (c->places[i].n > 0)
-                        look_at_places(c, i);
+                        ask(c, i, look_at_places);
                 if (node == c->agent->system)
-                        look_at_container(c, i);
+                        ask(c, i, look_at_container);
         }
         drain_mark(&c->agent->drain);
         step_done(c);

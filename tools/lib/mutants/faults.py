@@ -981,7 +981,7 @@ FAULTS = [
           "if (false)",
           "http/api-changes: what_the_cluster_waits_for_is_no_answer"),
     Fault("plan-does-not-look-at-containers", "src/agent/work/agent-names.c",
-          "if (node == c->agent->system)\n                        look_at_container(c, i);",
+          "if (node == c->agent->system)\n                        ask(c, i, look_at_container);",
           "",
           "agent/agent-container-names: a_plan_hears_of_it_too"),
     Fault("plan-sends-no-file-of-a-container", "src/leader/preview/preview-names.c",

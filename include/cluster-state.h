@@ -258,8 +258,6 @@ uint32_t cluster_state_next_raft_id(const ClusterState *s);
 bool cluster_state_raft_id_is_retired(const ClusterState *s, uint32_t raft_id);
 
 UnitEntry *cluster_state_find_unit(const ClusterState *s, const char *name);
-// Sorted by name (bytes). Put together again only after units were added or removed. 0 or -ENOMEM.
-int cluster_state_units(ClusterState *s, UnitEntry ***ret, size_t *ret_n) _warn_unused_;
 size_t cluster_state_n_units(const ClusterState *s);
 // Ends the round with anything but 0.
 typedef int (*UnitEntryEach)(UnitEntry *u, void *userdata);
@@ -268,6 +266,10 @@ typedef int (*UnitEntryEach)(UnitEntry *u, void *userdata);
 int cluster_state_each_unit(const ClusterState *s, const char *prefix, UnitEntryEach each, void *userdata);
 // The first one behind that name, which no unit needs to have; "": the first of all. NULL: there is none.
 UnitEntry *cluster_state_next_unit(const ClusterState *s, const char *name);
+// Each unit, sorted by name (bytes). None is removed meanwhile.
+#define cluster_state_foreach_unit(u, s)                            \
+        for (UnitEntry *u = cluster_state_next_unit((s), ""); u; \
+             u = cluster_state_next_unit((s), u->record->name))
 // All units, in the order in which this state came to know them, one with each call; NULL: these were all.
 // There is one walk at a time, and begin() begins it anew. Batches may be applied in between: none that was
 // there at the begin and still is, is left out; one that is new may be, but is dirty.

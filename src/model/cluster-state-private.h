@@ -267,7 +267,6 @@ struct ClusterState {
         size_t n_globals;
         Map sets;           // name -> UnitSet
         UnitOrder by_name;
-        UnitEntry **sorted; // of these; NULL: they are not the same any more
         Map specs;          // hash -> SpecEntry
         PagedTable spec_entries;
         // specs without users, of which the end of the batch makes former ones or nothing

@@ -59,11 +59,6 @@ static void unlink_placed(ClusterState *s, UnitEntry *u) {
         }
 }
 
-static void forget_order(ClusterState *s) {
-        free(s->sorted);
-        s->sorted = NULL;
-}
-
 static int link_unit(ClusterState *s, UnitEntry *u, SpecEntry *spec) {
         uint32_t number = 0;
         int r = name_table_add(&s->units, u);
@@ -112,7 +107,6 @@ int state_add_unit(ClusterState *s, Argosy__UnitRecord *record, SpecEntry *spec,
         state_share_hash(record, spec);
         u->spec = spec;
         list_append(&s->all, &u->all);
-        forget_order(s);
         *ret = u;
         return 0;
 }
@@ -164,7 +158,6 @@ int state_take_unit(ClusterState *s, UnitEntry *u) {
         name_table_take(&s->units, u->name);
         state_unuse_spec(s, u->spec);
         u->spec = NULL;
-        forget_order(s);
         return 0;
 }
 
@@ -192,18 +185,6 @@ static int key_compare(const void *a, const void *b) {
 
 void name_keys_sort(NameKey *keys, size_t n) {
         qsort(keys, n, sizeof *keys, key_compare);
-}
-
-int cluster_state_units(ClusterState *s, UnitEntry ***ret, size_t *ret_n) {
-        if (!s->sorted) {
-                s->sorted = calloc(s->units.count + 1, sizeof(UnitEntry *));
-                if (!s->sorted)
-                        return -ENOMEM;
-                unit_order_copy(&s->by_name, s->sorted);
-        }
-        *ret = s->sorted;
-        *ret_n = s->units.count;
-        return 0;
 }
 
 int cluster_state_each_unit(const ClusterState *s, const char *prefix, UnitEntryEach each, void *userdata) {

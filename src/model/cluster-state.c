@@ -229,7 +229,6 @@ void state_done(ClusterState *s) {
         state_jobs_done(s);
         state_keys_done(s);
         unit_order_done(&s->by_name);
-        free(s->sorted);
 }
 
 ClusterState *cluster_state_free(ClusterState *s) {

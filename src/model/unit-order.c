@@ -140,10 +140,3 @@ int unit_order_each(const UnitOrder *o, const char *prefix, UnitEntryEach each, 
                 }
         return 0;
 }
-
-void unit_order_copy(const UnitOrder *o, UnitEntry **ret) {
-        for (size_t i = 0; i < o->n_blocks; i++) {
-                memcpy(ret, o->blocks[i]->units, o->blocks[i]->n * sizeof(*ret));
-                ret += o->blocks[i]->n;
-        }
-}

@@ -25,5 +25,3 @@ UnitEntry *unit_order_next(const UnitOrder *o,
                            const char *name); // the first behind that name; NULL: there is none
 // Calls `each` for those whose names begin so, in their order, until it returns anything but 0: that, or 0.
 int unit_order_each(const UnitOrder *o, const char *prefix, UnitEntryEach each, void *userdata);
-// All of them, into an array with room for them.
-void unit_order_copy(const UnitOrder *o, UnitEntry **ret);

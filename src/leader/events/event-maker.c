@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "answer-jobs.h"
+#include "answer-hosts.h"
 #include "answer.h"
 #include "clock.h"
 #include "host-record.h"

@@ -32,15 +32,6 @@ int answer_add_units_within(Leader *l, const char *name, HostRange range, Argosy
 int answer_add_unit_nowhere(Leader *l, const char *name, Argosy__Response__Units *units);
 bool answer_is_wide(const Leader *l, const char *name, size_t many);
 int answer_add_unit_files(Leader *l, const char *name, Argosy__Response__UnitFiles *files);
-// The leader, as far as this host knows; NULL: none.
-const Argosy__HostRecord *answer_find_leader(Leader *l, const StoreStats *stats);
-// The same of one node; `leader`: the host that leads, 0: nobody.
-int answer_add_node(Leader *l, Argosy__Response__Nodes *nodes, const Argosy__HostRecord *host,
-                    const Argosy__NodeRecord *node, uint32_t leader);
-// What `cluster status` says of one host, and of the cluster. 0 or -ENOMEM.
-int answer_add_member(Leader *l, Argosy__Response__ClusterStatus *status, const Argosy__HostRecord *host,
-                      const StoreStats *stats, uint32_t leader);
-int answer_fill_cluster_status(Leader *l, Argosy__Response__ClusterStatus *status, const StoreStats *stats);
 // one of them, or there are none
 bool answer_name_matches(char *const *patterns, size_t n, const char *name);
 bool answer_is_glob(const char *pattern); // else it is a name

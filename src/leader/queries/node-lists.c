@@ -7,6 +7,7 @@
 
 #include <errno.h>
 
+#include "answer-hosts.h"
 #include "answer.h"
 #include "authorization.h"
 #include "response.h"

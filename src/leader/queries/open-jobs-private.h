@@ -10,9 +10,9 @@
 // open-jobs.c
 void open_job_free(Leader *l, OpenJob *job);
 void open_job_notify(Leader *l, OpenJob *job); // it is further than it was
-// What the log has of a job that is running is followed: first what its record says of the job itself (made,
-// if there is none yet), then units, of all parts that are followed now, and that these were all. Earlier jobs of
-// these units are overtaken.
+// What the log has of a job that is running is followed: first what its record says of the job itself
+// (`job` NULL: it is made), then units, of all parts that are followed now, and that these were all. Earlier
+// jobs of these units are overtaken.
 OpenJob *open_job_begin(Leader *l, OpenJob *job, uint64_t number, const Argosy__JobRecord *record);
 void open_job_overtake_others(Leader *l, uint64_t number, const Argosy__JobRecord *record);
 // of RemovedUnit

@@ -119,8 +119,7 @@ char *state_read(const ClusterState *s) {
 
         read_counts(&b, s);
         read_list(&b, "units", "on all nodes", globals, n);
-        for (const UnitEntry *e = cluster_state_next_unit(s, ""); e;
-             e = cluster_state_next_unit(s, e->record->name))
+        cluster_state_foreach_unit(e, s)
                 read_unit(&b, s, e);
         for (const Argosy__HostRecord *h = cluster_state_next_host(s, 0); h;
              h = cluster_state_next_host(s, h->host))

@@ -70,22 +70,18 @@ static void count_built(Rig *rig) {
 // As if they had been made at once.
 static void assert_tables_are_whole(void) {
         const LeaseTable *leases = &g.leader->leases;
-        UnitEntry **units;
-        size_t n, placed = 0;
+        size_t placed = 0;
 
         assert_true(g.leader->leading);
         assert_false(g.leader->building);
-        assert_int_equal(cluster_state_units(g.state, &units, &n), 0);
-        assert_int_equal(g.leader->units.count, n);
-        for (size_t i = 0; i < n; i++) {
-                const Unit *u = unit_find(g.leader, units[i]->record->name);
+        assert_int_equal(g.leader->units.count, cluster_state_n_units(g.state));
+        cluster_state_foreach_unit(e, g.state) {
+                const Unit *u = unit_find(g.leader, e->record->name);
 
                 assert_non_null(u);
                 assert_true(u->recorded);
                 assert_true(u->scheduling.place > 0);
-                assert_ptr_equal(u->node, units[i]->record->node
-                                                  ? node_find(g.leader, units[i]->record->node)
-                                                  : NULL);
+                assert_ptr_equal(u->node, e->record->node ? node_find(g.leader, e->record->node) : NULL);
                 placed += u->node != NULL;
         }
         map_foreach (slot, &g.leader->nodes)

@@ -261,9 +261,9 @@ static size_t count_ring(const ListNode *head, uint32_t node, bool global) {
 }
 
 static void assert_listed_once(ClusterState *s) {
-        size_t n_global, n_units, listed = 0, placed = 0, n;
+        size_t n_global, n_units = 0, listed = 0, placed = 0, n;
         const ListNode *head = cluster_state_global_units(s, &n_global);
-        UnitEntry **units;
+        const UnitEntry *last = NULL;
 
         assert_int_equal(count_ring(head, 0, true), n_global);
         for (uint32_t node = 1; node < 6; node++) {
@@ -271,12 +271,13 @@ static void assert_listed_once(ClusterState *s) {
                 assert_int_equal(count_ring(head, node, false), n);
                 listed += n;
         }
-        assert_int_equal(cluster_state_units(s, &units, &n_units), 0);
-        assert_int_equal(n_units, cluster_state_n_units(s));
-        for (size_t i = 0; i < n_units; i++) {
-                assert_true(i == 0 || strcmp(units[i - 1]->record->name, units[i]->record->name) < 0);
-                placed += units[i]->record->node > 0;
+        cluster_state_foreach_unit(u, s) {
+                assert_true(!last || strcmp(last->record->name, u->record->name) < 0);
+                placed += u->record->node > 0;
+                last = u;
+                n_units++;
         }
+        assert_int_equal(n_units, cluster_state_n_units(s));
         assert_int_equal(listed, placed);
 }
 

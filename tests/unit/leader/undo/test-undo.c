@@ -499,17 +499,15 @@ static int compare(const void *a, const void *b) {
 
 // What everybody wants of all units.
 static void digest(char ret[TEXT_MAX]) {
-        UnitEntry **units;
         char *lines[64];
-        size_t n;
+        size_t n = 0;
 
-        assert_int_equal(cluster_state_units(g.state, &units, &n), 0);
-        for (size_t i = 0; i < n; i++) {
+        cluster_state_foreach_unit(e, g.state) {
                 char hex[15];
 
-                hash_hex(&units[i]->spec->hash, 7, hex);
-                assert_true(asprintf(&lines[i], "%s %s %d%d\n", units[i]->record->name, hex,
-                                     units[i]->record->target, units[i]->record->from_template) > 0);
+                hash_hex(&e->spec->hash, 7, hex);
+                assert_true(asprintf(&lines[n++], "%s %s %d%d\n", e->record->name, hex, e->record->target,
+                                     e->record->from_template) > 0);
         }
         qsort(lines, n, sizeof(*lines), compare);
         *ret = 0;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See sim-host.h. What the daemon asks the machine for is answered in sim-facts.c.
-#include "sim-host.h"
+// Machines of a cluster and what becomes of them (sim-host.h): guards, places, the life of argosyd. How the
+// cluster begins is in sim-cluster.c. What the daemon asks the machine for is answered in sim-facts.c.
+#include "sim-host-private.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,73 +13,20 @@
 #include <unistd.h>
 
 #include "argosy.pb-c.h"
-#include "ca.h"
 #include "clock.h"
 #include "daemon-listen.h"
 #include "daemon.h"
 #include "fake-pid1.h"
-#include "feature-level.h"
 #include "fileio.h"
-#include "identity.h"
 #include "lease-file.h"
-#include "map.h"
 #include "oom.h"
-#include "paths.h"
-#include "random.h"
 #include "run-private.h"
 #include "run.h"
-#include "sim-addresses.h"
 #include "sim-disk.h"
-#include "sim-store.h"
 #include "sim-users.h"
-#include "sim-x509.h"
-#include "state-dir.h"
 #include "str.h"
 #include "tls-context.h"
 #include "unit-state.h"
-#include "voter-secrets.h"
-
-// How hosts know it, whose words, some of which enter the log, name files: the same in each process.
-#define HERE "/proc/self/cwd"
-
-typedef struct Member {
-        SimMachine machine;
-        RunOptions options;
-        Identity identity;
-        char address[16];
-} Member;
-
-static struct {
-        char dir[64];
-        Member members[SIM_CLUSTER_MAX + 1];
-        size_t n, n_members, n_voters; // machines; of these members at first, and voters
-        uint8_t cluster_id[16];
-        Ca ca;
-        VoterSecrets secrets;
-        SimEndings endings;
-        void (*changed)(SimMachine *m, const char *name, Argosy__ActiveState was, Argosy__ActiveState is);
-} cluster;
-
-static void check(int r, const char *what) {
-        if (r >= 0)
-                return;
-        fprintf(stderr, "%s: %s\n", what, strerror(-r));
-        abort();
-}
-
-// As if the CA had signed its request: nothing of it is drawn.
-static void make_identity(uint32_t number, Identity *ret) {
-        _cleanup_buf_ Buf csr = {};
-        char name[32];
-
-        *ret = (Identity){};
-        str_fit(name, sizeof(name), "of host %u", number);
-        sim_x509_key(name, &ret->key);
-        str_fit(name, sizeof(name), "n%u", number);
-        check(identity_renew(ret, name, &csr), "identity");
-        check(ca_sign(&cluster.ca, csr.data, csr.len, name, &ret->cert, &ret->pin), "identity");
-        check(buf_append(&ret->ca_cert, cluster.ca.cert.data, cluster.ca.cert.len), "identity");
-}
 
 // ------------------------------------------------------------------------------------------------ guards
 
@@ -151,13 +99,13 @@ static void on_unit(const char *name, Argosy__ActiveState was, Argosy__ActiveSta
 
         if (active_state_is_down(was) && !active_state_is_down(is))
                 sim_at(sim_now_us(), NULL, guard_soon, m);
-        if (cluster.changed)
-                cluster.changed(m, name, was, is);
+        if (sim_cluster.changed)
+                sim_cluster.changed(m, name, was, is);
 }
 
 void sim_cluster_on_unit(void (*changed)(SimMachine *m, const char *name, Argosy__ActiveState was,
                                          Argosy__ActiveState is)) {
-        cluster.changed = changed;
+        sim_cluster.changed = changed;
 }
 
 static unsigned draw_for_pid1(unsigned n) {
@@ -169,7 +117,7 @@ static void look_on(SimMachine *m, FakePid1 *p) {
         pid1_set_chance(p, draw_for_pid1);
 }
 
-static void make_pid1(SimMachine *m) {
+void sim_machine_make_pid1(SimMachine *m) {
         _cleanup_free_ char *units = oom_checked(str_printf("%s/units", m->dir));
 
         m->pid1 = pid1_new(units);
@@ -187,7 +135,7 @@ uint32_t sim_next_place(uint32_t place) {
 
         if (number > 0 && place < SIM_USER_PLACE && sim_machine(number)->user.pid1)
                 return number + SIM_USER_PLACE;
-        return number < cluster.n ? number + 1 : 0;
+        return number < sim_cluster.n ? number + 1 : 0;
 }
 
 SimMachine *sim_place_machine(uint32_t place) {
@@ -217,183 +165,6 @@ void sim_machine_do(const SimMachine *m, void (*run)(void *data), void *data) {
                 (void) sim_host_do(m->host, run, data);
         else
                 run(data);
-}
-
-// ------------------------------------------------------------------------------- the beginning of a cluster
-
-static char *path(const SimMachine *m, const char *name) {
-        return oom_checked(str_printf("%s/%s", m->dir, name));
-}
-
-static void write_config(const Member *b) {
-        _cleanup_free_ char *file = path(&b->machine, "etc/argosy.conf"), *text = NULL;
-
-        text = oom_checked(
-                str_printf("[Node]\nName=n%u\n%s%s\nPort=%i\n[Http]\nListen=none\n[Log]\nLevel=3\n%s",
-                           b->machine.number, b->machine.settings.finds_address ? "" : "Address=",
-                           b->machine.settings.finds_address ? "" : b->address, SIM_PORT,
-                           b->machine.settings.more ?: ""));
-        check(file_replace(AT_FDCWD, file, text, strlen(text), 0600, 0), file);
-}
-
-static void make_options(Member *b) {
-        Paths *p = &b->options.paths;
-
-        p->state_dir = path(&b->machine, "state");
-        p->runtime_dir = path(&b->machine, "run");
-        p->config_dirs = oom_checked(calloc(2, sizeof(char *)));
-        p->config_dirs[0] = path(&b->machine, "etc");
-        p->manager.socket = path(&b->machine, "private");
-        p->manager.unit_dir = path(&b->machine, "units");
-        p->manager.search_dirs = oom_checked(calloc(3, sizeof(char *)));
-        p->manager.search_dirs[0] = path(&b->machine, "foreign");
-        p->manager.search_dirs[1] = path(&b->machine, "units");
-        p->runtime_mode = 0755;
-        p->socket_mode = 0660;
-}
-
-static void make_member(uint32_t number, const SimSettings *settings) {
-        static const char *const dirs[] = {"", "/state", "/run", "/etc", "/units", "/foreign"};
-        Member *b = &cluster.members[number];
-        SimMachine *m = &b->machine;
-
-        *m = (SimMachine){.number = number,
-                          .powered = true,
-                          .dir = oom_checked(str_printf(HERE "/%u", number)),
-                          .settings = settings ? settings[number - 1] : (SimSettings){}};
-        m->socket = path(m, "run/argosy.sock");
-        for (size_t i = 0; i < ELEMENTSOF(dirs); i++) {
-                _cleanup_free_ char *dir = oom_checked(str_printf("%s%s", m->dir, dirs[i]));
-
-                check(mkdir(dir, 0755) < 0 ? -errno : 0, dir);
-        }
-        str_fit(b->address, sizeof(b->address), "10.0.0.%u", number);
-        m->host =
-                sim_host_new(number, &(SimClocks){.boot_us = draw_below(sim_draw(), 1000000000),
-                                                  .monotonic_us = draw_below(sim_draw(), 1000000000),
-                                                  .wall_us = SIM_WALL_US + draw_below(sim_draw(), 2000000)});
-        sim_net_set_address(m->host, b->address);
-        sim_addresses_changed(m->host, 0);
-        write_config(b);
-        make_options(b);
-        if (number <= cluster.n_members) {
-                make_identity(number, &b->identity);
-                check(identity_save(b->options.paths.state_dir, &b->identity), "identity");
-                m->pin = b->identity.pin;
-                m->in_cluster = true;
-        }
-        if (number <= cluster.n_voters)
-                check(voter_secrets_save(b->options.paths.state_dir, &cluster.secrets), "secrets");
-        make_pid1(m);
-        sim_user_log_in(m);
-}
-
-static void write_peers(void) {
-        Argosy__Voter voters[SIM_CLUSTER_MAX], *pointers[SIM_CLUSTER_MAX];
-        Argosy__NodeRecord node = ARGOSY__NODE_RECORD__INIT, *nodes[] = {&node};
-
-        node.manager = (char *) "system";
-        for (uint32_t i = 0; i < cluster.n_voters; i++) {
-                Member *b = &cluster.members[i + 1];
-
-                argosy__voter__init(&voters[i]);
-                voters[i].host = voters[i].raft_id = i + 1;
-                voters[i].address = b->address;
-                voters[i].port = SIM_PORT;
-                voters[i].key_pin = (ProtobufCBinaryData){HASH_SIZE, b->identity.pin.bytes};
-                pointers[i] = &voters[i];
-        }
-        for (uint32_t i = 1; i <= cluster.n_members; i++) {
-                Argosy__PeersFile peers = ARGOSY__PEERS_FILE__INIT;
-
-                node.node = i;
-                peers.cluster_id = (ProtobufCBinaryData){sizeof(cluster.cluster_id), cluster.cluster_id};
-                peers.generation = 1;
-                peers.host = i;
-                peers.raft_id = i <= cluster.n_voters ? i : 0;
-                peers.voters = pointers;
-                peers.n_voters = cluster.n_voters;
-                peers.nodes = nodes;
-                peers.n_nodes = 1;
-                check(state_dir_save_peers(cluster.members[i].options.paths.state_dir, &peers), "peers");
-        }
-}
-
-static void fill_host(uint32_t number, Argosy__HostRecord *h, uint8_t id[16], char hex[33],
-                      Argosy__NodeRecord *const *node) {
-        const Member *b = &cluster.members[number];
-        char name[16];
-        Hash hash;
-
-        argosy__host_record__init(h);
-        memset(id, (int) number, 16);
-        // as units of stories name them
-        hash = hash_of(name, (size_t) snprintf(name, sizeof(name), "n%u", number));
-        hash_hex(&hash, 16, hex);
-        h->host_id = (ProtobufCBinaryData){16, id};
-        h->machine_id = hex;
-        h->name = (char *) oom_checked(str_printf("n%u", number)); // as long as the process
-        h->address = (char *) b->address;
-        h->port = SIM_PORT;
-        h->key_pin = (ProtobufCBinaryData){HASH_SIZE, (uint8_t *) b->identity.pin.bytes};
-        h->role = number <= cluster.n_voters ? ARGOSY__HOST_ROLE__ROLE_VOTER : ARGOSY__HOST_ROLE__ROLE_SPARE;
-        h->nodes = (Argosy__NodeRecord **) node;
-        h->n_nodes = 1;
-        h->raft_id = number <= cluster.n_voters ? number : 0;
-}
-
-// What a log of theirs begins with: the cluster, and all of them.
-static void begin_log(void) {
-        Argosy__LogBatch batch = ARGOSY__LOG_BATCH__INIT;
-        Argosy__ClusterRecord record = ARGOSY__CLUSTER_RECORD__INIT;
-        Argosy__CaRecord ca = ARGOSY__CA_RECORD__INIT;
-        Argosy__VoterSecretRecord key = ARGOSY__VOTER_SECRET_RECORD__INIT, *keys[] = {&key};
-        Argosy__HostRecord hosts[SIM_CLUSTER_MAX];
-        Argosy__NodeRecord node = ARGOSY__NODE_RECORD__INIT, *nodes[] = {&node};
-        Argosy__LogOp ops[SIM_CLUSTER_MAX + 1], *pointers[SIM_CLUSTER_MAX + 1];
-        uint32_t numbers[SIM_CLUSTER_MAX];
-        uint8_t ids[SIM_CLUSTER_MAX][16], *packed;
-        char hex[SIM_CLUSTER_MAX][33];
-        size_t len;
-
-        node.manager = (char *) "system";
-        for (uint32_t i = 0; i <= cluster.n_members; i++) {
-                argosy__log_op__init(&ops[i]);
-                pointers[i] = &ops[i];
-        }
-        for (uint32_t i = 0; i < cluster.n_members; i++) {
-                numbers[i] = i + 1;
-                fill_host(i + 1, &hosts[i], ids[i], hex[i], nodes);
-                ops[i + 1].op_case = ARGOSY__LOG_OP__OP_HOST;
-                ops[i + 1].host = &hosts[i];
-        }
-        ca.cert = (ProtobufCBinaryData){cluster.ca.cert.len, cluster.ca.cert.data};
-        ca.number = 1;
-        key.name = (char *) VOTER_SECRET_CA;
-        key.number = 1;
-        key.fingerprint = (ProtobufCBinaryData){HASH_SIZE, cluster.secrets.list[0].fingerprint.bytes};
-        key.kept_by = numbers;
-        key.n_kept_by = cluster.n_voters;
-        record.cluster_id = (ProtobufCBinaryData){sizeof(cluster.cluster_id), cluster.cluster_id};
-        record.generation = 1;
-        record.feature_level = FEATURE_LEVEL;
-        record.ca = &ca;
-        record.voters_wanted = (uint32_t) cluster.n_voters;
-        record.lease_ms = SIM_LEASE_MS;
-        record.voter_secrets = keys;
-        record.n_voter_secrets = 1;
-        ops[0].op_case = ARGOSY__LOG_OP__OP_CLUSTER;
-        ops[0].cluster = &record;
-        batch.ops = pointers;
-        batch.n_ops = cluster.n_members + 1;
-        batch.at_us = SIM_WALL_US;
-        len = argosy__log_batch__get_packed_size(&batch);
-        packed = oom_checked(malloc(len));
-        argosy__log_batch__pack(&batch, packed);
-        sim_store_begin(numbers, cluster.n_voters, packed, len);
-        free(packed);
-        for (size_t i = 0; i < cluster.n_members; i++)
-                free(hosts[i].name);
 }
 
 // Nothing but the last word about it counts.
@@ -428,12 +199,12 @@ static void forget_daemon(SimMachine *m, bool silent) {
 static void on_died(SimMachine *m) {
         if (m->dies_with_power)
                 sim_machine_power_off(m);
-        if (cluster.endings.died)
-                cluster.endings.died(m);
+        if (sim_cluster.endings.died)
+                sim_cluster.endings.died(m);
         start_later(m, m->back_us);
 }
 
-static void on_end(SimHost *h, int status) {
+void sim_machine_on_end(SimHost *h, int status) {
         SimMachine *m = sim_machine(sim_host_number(h));
 
         if (!m)
@@ -444,39 +215,14 @@ static void on_end(SimHost *h, int status) {
                 return;
         }
         m->n_ends++;
-        if (cluster.endings.ended)
-                cluster.endings.ended(m, status);
+        if (sim_cluster.endings.ended)
+                sim_cluster.endings.ended(m, status);
         start_later(m, SIM_RESTART_US);
-}
-
-void sim_cluster_on_end(const SimEndings *endings) {
-        cluster.endings = *endings;
-}
-
-size_t sim_cluster_size(void) {
-        return cluster.n;
-}
-
-const char *sim_machine_address(const SimMachine *m) {
-        return cluster.members[m->number].address;
-}
-
-void sim_machine_set_address(SimMachine *m, const char *address, uint64_t route_us) {
-        Member *b = &cluster.members[m->number];
-
-        if (*address)
-                str_fit(b->address, sizeof(b->address), "%s", address);
-        sim_net_set_address(m->host, address);
-        sim_addresses_changed(m->host, route_us);
 }
 
 // As SIGHUP has it done.
 static void run_hangup(void *data) {
         run_reload(((SimMachine *) data)->daemon);
-}
-
-void sim_machine_write_config(SimMachine *m) {
-        write_config(&cluster.members[m->number]);
 }
 
 void sim_machine_configure(SimMachine *m) {
@@ -487,42 +233,6 @@ void sim_machine_configure(SimMachine *m) {
 
 bool sim_machine_knows_voter(const SimMachine *m, const Hash *pin) {
         return m->daemon && daemon_listen_judge(pin, ALPN_RAFT, m->daemon) == TLS_MEMBER;
-}
-
-SimMachine *sim_machine(uint32_t number) {
-        return number > 0 && number <= cluster.n ? &cluster.members[number].machine : NULL;
-}
-
-void sim_cluster_begin(uint64_t word, size_t n, size_t n_voters, size_t n_fresh,
-                       const SimSettings *settings) {
-        static const uint8_t map_seed[16] = "whole hosts";
-
-        map_set_seed(map_seed);
-        sim_begin(word);
-        sim_net_begin();
-        sim_on_end(on_end);
-        sim_users_begin();
-        memset(&cluster, 0, sizeof(cluster));
-        cluster.n_members = n;
-        cluster.n_voters = n_voters;
-        // Where a sync costs nothing, if there is such a place.
-        str_fit(cluster.dir, sizeof(cluster.dir), "%s/argosy-sim-XXXXXX",
-                access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
-        if (!mkdtemp(cluster.dir) || chdir(cluster.dir) < 0)
-                abort();
-        sim_disk_begin(HERE);
-        random_bytes(cluster.cluster_id, sizeof(cluster.cluster_id));
-        sim_x509_ca("of the CA", &cluster.ca);
-        check(voter_secrets_put(&cluster.secrets, VOTER_SECRET_CA, 1, cluster.ca.key.data,
-                                cluster.ca.key.len),
-              "secret");
-        for (uint32_t i = 1; i <= n + n_fresh; i++)
-                make_member(i, settings);
-        cluster.n = n + n_fresh;
-        write_peers();
-        begin_log();
-        for (uint32_t i = 1; i <= cluster.n; i++)
-                sim_disk_adopt(i);
 }
 
 // ------------------------------------------------------------------------------------------------ machines
@@ -553,8 +263,8 @@ static void end_stopped(SimMachine *m) {
         sim_machine_kill(m);
         if (!again)
                 return;
-        if (cluster.endings.executes)
-                cluster.endings.executes(m);
+        if (sim_cluster.endings.executes)
+                sim_cluster.endings.executes(m);
         start_later(m, SIM_EXECUTE_US);
 }
 
@@ -586,8 +296,9 @@ static void note_identity(SimMachine *m) {
         if (!d->peers) // it could not read who it is, and is it still
                 return;
         m->in_cluster =
-                d->peers->cluster_id.len == sizeof(cluster.cluster_id) &&
-                memcmp(d->peers->cluster_id.data, cluster.cluster_id, sizeof(cluster.cluster_id)) == 0;
+                d->peers->cluster_id.len == sizeof(sim_cluster.cluster_id) &&
+                memcmp(d->peers->cluster_id.data, sim_cluster.cluster_id,
+                       sizeof(sim_cluster.cluster_id)) == 0;
 }
 
 static void on_identity_replaced(Daemon *d) {
@@ -597,7 +308,7 @@ static void on_identity_replaced(Daemon *d) {
 
 static void run_start(void *data) {
         Starting *s = data;
-        const Member *b = &cluster.members[s->machine->number];
+        const Member *b = &sim_cluster.members[s->machine->number];
         Daemon *d = s->machine->daemon;
 
         s->error = daemon_start(d, sim_host_loop(s->machine->host), &b->options, &s->why);
@@ -609,8 +320,8 @@ static void on_refused(SimMachine *m, const Starting *s) {
         m->n_refusals++;
         sim_host_kill(m->host);
         forget_daemon(m, false);
-        if (cluster.endings.refused)
-                cluster.endings.refused(m, s->why);
+        if (sim_cluster.endings.refused)
+                sim_cluster.endings.refused(m, s->why);
         else {
                 fprintf(stderr, "host%u does not start: %s\n", m->number, s->why ?: strerror(-s->error));
                 abort();
@@ -661,9 +372,9 @@ void sim_machine_stop(SimMachine *m) {
 }
 
 static void empty(const SimMachine *m, const char *name) {
-        _cleanup_free_ char *dir = path(m, name);
+        _cleanup_free_ char *dir = sim_machine_path(m, name);
 
-        check(dir_empty(AT_FDCWD, dir), dir);
+        sim_check(dir_empty(AT_FDCWD, dir), dir);
 }
 
 void sim_machine_empty(SimMachine *m) {
@@ -685,7 +396,7 @@ static void run_recover(void *data) {
 }
 
 int sim_machine_recover(SimMachine *m, char **ret_said) {
-        Recovering r = {.options = &cluster.members[m->number].options};
+        Recovering r = {.options = &sim_cluster.members[m->number].options};
 
         *ret_said = NULL;
         m->powered = true;
@@ -708,36 +419,7 @@ void sim_machine_power_off(SimMachine *m) {
         m->powered = false;
         sim_user_free(m);
         pid1_free(m->pid1);
-        make_pid1(m);
+        sim_machine_make_pid1(m);
         empty(m, "run");
         empty(m, "units");
-}
-
-void sim_cluster_remove(void) {
-        if (!*cluster.dir)
-                return;
-        (void) dir_empty(AT_FDCWD, cluster.dir);
-        if (chdir("/") == 0)
-                (void) rmdir(cluster.dir);
-}
-
-void sim_cluster_end(void) {
-        for (uint32_t i = 1; i <= cluster.n; i++) {
-                Member *b = &cluster.members[i];
-
-                sim_machine_kill(&b->machine);
-                sim_user_free(&b->machine);
-                pid1_free(b->machine.pid1);
-                free(b->machine.dir);
-                free(b->machine.socket);
-                identity_done(&b->identity);
-                paths_done(&b->options.paths);
-        }
-        sim_store_end();
-        sim_disk_end();
-        sim_net_end();
-        sim_end();
-        voter_secrets_done(&cluster.secrets);
-        ca_done(&cluster.ca);
-        sim_cluster_remove();
 }

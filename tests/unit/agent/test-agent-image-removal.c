@@ -96,6 +96,7 @@ static void what_podman_could_not_list_is_not_argosys(void **state) {
         fail_to_list();
         end(pulls(IMAGE_OF(DIGEST_1)), 0, "", "");
         loop_until(answered("box.service", 6));
+        assert_int_equal(w.agent->images.record.pulled.count, 0);
         remove_box(7);
         assert_null(newest("podman image rm"));
 }

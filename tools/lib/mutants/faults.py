@@ -3137,7 +3137,7 @@ FAULTS = [
     Fault("one-user-has-all-connections", "src/http/http-thread.c",
           "if (call->peer->one_too_many)",
           "if (false)",
-          "http/api: a_user_has_only_so_many_connections"),
+          "http/bad-clients: who_is_one_too_many_is_told"),
     Fault("end-with-calls-of-http", "src/http/http-api.c",
           "http_call_fail(call, status, why);",
           "list_unlink(&call->link);",

@@ -603,12 +603,22 @@ static bool queue_judges(void) {
                cluster_state_queue(world.rig.state)->open_max > 0;
 }
 
+// A file says something of a unit that comes along and is not there yet: by itself it may be refused.
+static bool names_who_comes_along(const Argosy__Request__Change *m) {
+        for (size_t i = 0; i < m->n_names; i++)
+                for (size_t k = 0; k < m->n_files && !asks_record(m->names[i]); k++)
+                        if (memmem(m->files[k]->content.data, m->files[k]->content.len, m->names[i],
+                                   strlen(m->names[i])))
+                                return true;
+        return false;
+}
+
 static bool can_go(Way way) {
         const Argosy__Request *q = trial.n > 0 ? trial.requests[trial.n - 1] : NULL;
 
         if (way == WAY_SPLIT)
                 return trial.n == 1 && q->what_case == ARGOSY__REQUEST__WHAT_CHANGE &&
-                       q->change->n_names > 1;
+                       q->change->n_names > 1 && !names_who_comes_along(q->change);
         return way != WAY_AGAIN || (q && may_be_repeated(q));
 }
 

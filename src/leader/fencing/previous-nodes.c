@@ -235,11 +235,14 @@ static int nodes_append(Nodes *nodes, uint32_t number) {
         return 0;
 }
 
+// unit_wanted_on(), or unit_may_be_wanted_on() if the Placement has the conflicts of its next content.
+typedef bool (*WantedOn)(const Leader *l, const Unit *u, const UnitEntry *e, const Node *n);
+
 // Whether an order to be there is about to go out, before what is decided now is in the log.
-static bool is_due(const Leader *l, const Unit *u, const UnitEntry *e, const Node *n) {
+static bool is_due(const Leader *l, const Unit *u, const UnitEntry *e, const Node *n, WantedOn wanted_on) {
         const UnitOnNode *s = u ? unit_on_node_find(u, n) : NULL;
 
-        return n->host->attached && !(s && unit_on_node_is_known(s)) && unit_wanted_on(l, u, e, n);
+        return n->host->attached && !(s && unit_on_node_is_known(s)) && wanted_on(l, u, e, n);
 }
 
 static int add_if_it_may_run(const Leader *l, const Unit *u, const UnitEntry *e, uint32_t number,
@@ -247,7 +250,7 @@ static int add_if_it_may_run(const Leader *l, const Unit *u, const UnitEntry *e,
         const Node *n = node_find(l, number);
 
         if (!n || has_number(nodes->numbers, nodes->n, number) ||
-            (!previous_node_may_run(l, e->record->name, u, e, n) && !is_due(l, u, e, n)))
+            (!previous_node_may_run(l, e->record->name, u, e, n) && !is_due(l, u, e, n, unit_wanted_on)))
                 return 0;
         return nodes_append(nodes, number);
 }
@@ -265,15 +268,15 @@ static int add_named(const Leader *l, const UnitEntry *e, Nodes *nodes) {
 
 // A node of a unit that runs on all of them: it was seen or ordered there, or is to be there and this leader
 // has not heard the host. What left the node before has its tombstone.
-static bool is_known(const Leader *l, const Unit *u, const UnitEntry *e, const Node *n) {
+static bool is_known(const Leader *l, const Unit *u, const UnitEntry *e, const Node *n, WantedOn wanted_on) {
         if (!host_has_reported(n->host))
-                return unit_wanted_on(l, u, e, n);
+                return wanted_on(l, u, e, n);
         return u && unit_on_node_find(u, n) &&
-               (!cluster_state_find_tombstone(l->state, u->name, n->number) || unit_wanted_on(l, u, e, n));
+               (!cluster_state_find_tombstone(l->state, u->name, n->number) || wanted_on(l, u, e, n));
 }
 
 // The first that are added, since none is looked for among those that are there.
-static int add_all_nodes(const Leader *l, const UnitEntry *e, Nodes *nodes) {
+static int add_all_nodes(const Leader *l, const UnitEntry *e, WantedOn wanted_on, Nodes *nodes) {
         const Unit *u = unit_find(l, e->record->name);
         int r = 0;
 
@@ -281,8 +284,9 @@ static int add_all_nodes(const Leader *l, const UnitEntry *e, Nodes *nodes) {
                 const Node *n = slot->value;
 
                 if (r >= 0 &&
-                    ((is_known(l, u, e, n) && previous_node_may_run(l, e->record->name, u, e, n)) ||
-                     is_due(l, u, e, n)))
+                    ((is_known(l, u, e, n, wanted_on) &&
+                      previous_node_may_run(l, e->record->name, u, e, n)) ||
+                     is_due(l, u, e, n, wanted_on)))
                         r = nodes_append(nodes, n->number);
         }
         return r;
@@ -300,13 +304,18 @@ static bool is_everywhere(const Argosy__UnitRecord *r) {
         return r->global && r->target != ARGOSY__TARGET__TARGET_INACTIVE;
 }
 
+static bool has_same_content(const UnitEntry *e, const Argosy__UnitRecord *next) {
+        const ProtobufCBinaryData *now = &e->record->spec;
+
+        return now->len == next->spec.len && memcmp(now->data, next->spec.data, now->len) == 0;
+}
+
 // How long a guard of contents from before may let run what is on one of the nodes, when the record is the
 // next one. What a host has of the next content already, or took up again, has that one's guard.
 static uint64_t former_fence_us(const Leader *l, const UnitEntry *e, const Argosy__UnitRecord *next,
                                 const Nodes *nodes) {
-        const ProtobufCBinaryData *now = &e->record->spec;
-        bool same = now->len == next->spec.len && memcmp(now->data, next->spec.data, now->len) == 0;
-        uint64_t fence_us = same ? unit_record_former_fence_us(e->record) : previous_node_fence_us(l, e);
+        uint64_t fence_us = has_same_content(e, next) ? unit_record_former_fence_us(e->record)
+                                                      : previous_node_fence_us(l, e);
         const Unit *u = fence_us > 0 ? unit_find(l, next->name) : NULL;
 
         for (size_t i = 0; fence_us > 0 && i < nodes->n; i++)
@@ -323,7 +332,8 @@ int previous_nodes_of_record(const Argosy__UnitRecord *next, uint32_t **ret, siz
         int r = 0;
 
         if (e && is_everywhere(e->record) && !is_everywhere(next))
-                r = add_all_nodes(l, e, &nodes);
+                r = add_all_nodes(l, e, has_same_content(e, next) ? unit_wanted_on : unit_may_be_wanted_on,
+                                  &nodes);
         if (r >= 0 && e)
                 r = add_named(l, e, &nodes);
         if (r < 0) {
@@ -362,7 +372,8 @@ int previous_nodes_of_removed(const char *name, BatchBuilderRemoval *ret, void *
         *ret = (BatchBuilderRemoval){};
         if (!e)
                 return 0;
-        r = is_everywhere(e->record) ? add_all_nodes(l, e, &nodes) : add_forgotten(l, e, &nodes);
+        r = is_everywhere(e->record) ? add_all_nodes(l, e, unit_wanted_on, &nodes)
+                                     : add_forgotten(l, e, &nodes);
         if (r >= 0)
                 r = add_named(l, e, &nodes);
         if (r < 0) {

@@ -56,6 +56,10 @@ bool unit_wanted_on(const Leader *l, const Unit *u, const UnitEntry *e, const No
         return is_wanted(l, u, e, n, u && unit_exclusion(u, n->number));
 }
 
+bool unit_may_be_wanted_on(const Leader *l, const Unit *u, const UnitEntry *e, const Node *n) {
+        return is_wanted(l, NULL, e, n, u && unit_exclusion(u, n->number));
+}
+
 bool unit_wanted_if_taken(const Leader *l, const Unit *u, const UnitEntry *e, const Node *n) {
         return is_wanted(l, u, e, n, false);
 }

@@ -7,7 +7,10 @@
 
 // Whether the log wants this unit on this node now.
 bool unit_wanted_on(const Leader *l, const Unit *u, const UnitEntry *e, const Node *n);
-// The same if the node does not refuse its name any more.
+// The same, whoever it gives way to: while the unit's next content is decided on, the Placement knows the
+// conflicts of that one.
+bool unit_may_be_wanted_on(const Leader *l, const Unit *u, const UnitEntry *e, const Node *n);
+// Whether the log wants it there if the node does not refuse its name any more.
 bool unit_wanted_if_taken(const Leader *l, const Unit *u, const UnitEntry *e, const Node *n);
 
 // Whether a unit that runs on all nodes leaves out this one although its options admit it, and why.

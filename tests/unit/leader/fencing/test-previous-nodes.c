@@ -458,7 +458,41 @@ static void a_record_names_where_it_is_about_to_be_ordered(void **state) {
         assert_int_equal(rig_record(&g, X)->n_left, 2);
 }
 
+#define BUT_WITH_Y SERVICE "[X-Argosy]\nConflicts=y.service\n"
+
+static bool has_left(uint32_t host) {
+        const Argosy__UnitRecord *r = rig_record(&g, X);
+
+        for (size_t i = 0; i < r->n_left; i++)
+                if (r->left[i] == rig_host(&g, host)->virtual.node)
+                        return true;
+        return false;
+}
+
+// The next content gives way to who is there; the one that runs there does not.
+static void a_record_names_where_the_next_content_could_not_be(void **state) {
+        (void) rig_change(&g, START, "y.service", SERVICE "[X-Argosy]\nHost=n3\n");
+        (void) rig_change(&g, START, X, EVERYWHERE);
+        assert_true(runs_on(3));
+        cut(3);
+        change_leader();
+        (void) rig_change_with_and_settle(&g, START, X, BUT_WITH_Y, true, NULL);
+        assert_false(rig_record(&g, X)->global);
+        assert_true(has_left(3));
+        assert_false(runs_on(1) && runs_on(2));
+}
+
+static void a_record_names_where_it_is_to_be_ordered_though_its_next_content_is_not(void **state) {
+        (void) rig_change(&g, START, "y.service", SERVICE "[X-Argosy]\nHost=n3\n");
+        (void) rig_change_with(&g, START, X, EVERYWHERE, false, NULL);
+        (void) rig_change_with_and_settle(&g, START, X, BUT_WITH_Y, true, NULL);
+        assert_false(rig_record(&g, X)->global);
+        assert_true(has_left(3));
+}
+
 RUN_TESTS(
+        RIG_TEST(a_record_names_where_the_next_content_could_not_be),
+        RIG_TEST(a_record_names_where_it_is_to_be_ordered_though_its_next_content_is_not),
         RIG_TEST(a_link_that_is_down_for_a_moment_ends_no_unit),
         RIG_TEST(a_link_that_breaks_during_a_drain_ends_no_unit),
         RIG_TEST(what_an_attach_has_not_come_to_has_not_ended),

@@ -5553,7 +5553,7 @@ FAULTS = [
     Fault("hosts-walked-at-once", "src/leader/view/registry.c",
           "for (; (next = cluster_state_next_host(l->state, l->hosts_walked)) && *left > 0; (*left)--) {",
           "while ((next = cluster_state_next_host(l->state, l->hosts_walked))) {",
-          "leader/build-hosts: a_turn_looks_at_a_few"),
+          "leader/build-hosts: what_the_log_says_meanwhile_is_in_the_tables"),
     Fault("nodes-in-the-order-of-their-hosts", "src/leader/scheduler/scheduler-nodes.c",
           "return (x->number > y->number) - (x->number < y->number);",
           "return (x->number < y->number) - (x->number > y->number);",

@@ -6000,7 +6000,7 @@ FAULTS = [
     Fault("gone-by-the-new-name-of-the-node", "src/leader/view/event-marks.c",
           "g->node_name = oom_checked(strdup(s->node->former_name ?: s->node->name));",
           "g->node_name = oom_checked(strdup(s->node->name));",
-          "leader/event-rows: of_a_node_of_many_units_with_another_name_all_is_told_in_the_end"),
+          "leader/event-rows: a_node_with_another_name_leaves_nothing_by_the_former_one"),
 
     Fault("known-by-what-he-may-bring", "src/leader/requests.c",
           "if (change_is_preview(t->request)) // else when it is decided: it is known by all that it came with",

@@ -33,7 +33,8 @@ static bool gives_way(const Leader *l, const Unit *u, const Node *n) {
         return false;
 }
 
-static bool is_wanted(const Leader *l, const Unit *u, const UnitEntry *e, const Node *n, bool refused) {
+// Only a global unit is kept off a node that has refused it; another one is given another node.
+static bool is_wanted(const Leader *l, const Unit *u, const UnitEntry *e, const Node *n, bool if_taken) {
         UnitOptions *options;
         bool admits;
 
@@ -41,7 +42,9 @@ static bool is_wanted(const Leader *l, const Unit *u, const UnitEntry *e, const 
                 return false;
         if (!e->record->global)
                 return e->record->node == n->number;
-        if (n->mode == ARGOSY__NODE_MODE__MODE_MAINTENANCE || refused)
+        if (n->mode == ARGOSY__NODE_MODE__MODE_MAINTENANCE)
+                return false;
+        if (!if_taken && u && unit_exclusion(u, n->number))
                 return false;
         if (u && gives_way(l, u, n))
                 return false;
@@ -53,7 +56,7 @@ static bool is_wanted(const Leader *l, const Unit *u, const UnitEntry *e, const 
 }
 
 bool unit_wanted_on(const Leader *l, const Unit *u, const UnitEntry *e, const Node *n) {
-        return is_wanted(l, u, e, n, u && unit_exclusion(u, n->number));
+        return is_wanted(l, u, e, n, false);
 }
 
 bool unit_may_be_wanted_on(const Leader *l, const Unit *u, const UnitEntry *e, const Node *n) {
@@ -61,7 +64,7 @@ bool unit_may_be_wanted_on(const Leader *l, const Unit *u, const UnitEntry *e, c
 }
 
 bool unit_wanted_if_taken(const Leader *l, const Unit *u, const UnitEntry *e, const Node *n) {
-        return is_wanted(l, u, e, n, false);
+        return is_wanted(l, u, e, n, true);
 }
 
 static bool is_before(const Unit *u, const char *name) {

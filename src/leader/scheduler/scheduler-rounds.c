@@ -28,12 +28,6 @@ void scheduler_offer(Scheduler *p, Unit *u) {
         placement_unit_release(l->places->placement, u->scheduling.place - 1, true);
 }
 
-void scheduler_set_aside(Scheduler *p, Unit *u) {
-        scheduler_touch(p, u->name);
-        if (u->scheduling.place && !u->node)
-                placement_unit_want(p->leader->places->placement, u->scheduling.place - 1, false);
-}
-
 void scheduler_want(Scheduler *p, const char *name, bool wanted) {
         uint32_t unit = scheduler_get_unit(p->leader, name, true);
 

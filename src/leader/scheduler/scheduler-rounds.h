@@ -17,7 +17,6 @@ bool scheduler_role_before(const Scheduler *p, uint32_t a, uint32_t b);
 uint32_t scheduler_share(Scheduler *p, const UnitOptions *options);
 // Lets a recorded unit take part in rounds as long as the Scheduler lives, also if it is on a node.
 void scheduler_offer(Scheduler *p, Unit *u);
-void scheduler_set_aside(Scheduler *p, Unit *u); // or keeps it from having a turn as long
 // The unit leaves the node where it counts, and waits no more; or waits for its turn in rounds. Those that
 // scheduler_place() found no node for have their turn again when all of them were let go, and are wanted
 // then.

@@ -230,7 +230,7 @@ static int offer(Decision *d, Unit *u, const UnitEntry *e) {
                 return r == -EINVAL ? 0 : r;
         place.node = node_by_affinity(d, u, options);
         if (place.node)
-                scheduler_set_aside(d->scheduler, u);
+                scheduler_put(d->scheduler, u->name, options, place.node); // the round counts it there
         else if (unit_work_seen(u)->retry) // not where it has failed, if there is another one: it is asked
                                            // for by itself
                 r = scheduler_place(d->scheduler, u->name, options, false, &place);

@@ -108,6 +108,24 @@ static void nobody_follows_where_no_units_are_taken_or_there_is_no_room(void **s
         assert_int_not_equal(node_of("shut.service", LAUNCHED), node_of("shut.timer", LAUNCHED));
 }
 
+static void who_follows_takes_its_room_before_others_that_wait(void **state) {
+        static const char service[] = SERVICE "[X-Argosy]\nHost=n1\nReserveCPU=0.6\n";
+
+        rig_host(&g, 1)->cpu_milli = 1000;
+        rig_host(&g, 1)->attached = false;
+        rig_settle(&g);
+        change(START, "job.service", SERVICE "[X-Argosy]\nHost=n1\n", "");
+        change(START, "full.service", service, "");
+        (void) rig_change(&g, START, "other.service", service);
+        (void) rig_change(&g, START, "job.timer", TIMER "[X-Argosy]\nHost=n1\nReserveCPU=0.6\n");
+        assert_int_equal(rig_record(&g, "other.service")->node, 0);
+        assert_int_equal(rig_record(&g, "job.timer")->node, 0);
+
+        change(ARGOSY__VERB__VERB_UNLOAD, "full.service", NULL, "");
+        assert_int_equal(node_of("job.timer", LAUNCHED), node_of("job.service", LAUNCHED));
+        assert_int_equal(rig_record(&g, "other.service")->node, 0);
+}
+
 static void the_service_of_another_name_follows_too(void **state) {
         change(START, "night.timer", "[Timer]\nUnit=z-backup.service\n", "");
         fill_node_of("night.timer");
@@ -469,6 +487,7 @@ RUN_TESTS(
         T(whoever_comes_second_goes_where_the_first_is),
         T(an_activator_does_not_begin_beside_who_is_in_conflict_with_it),
         T(nobody_follows_where_no_units_are_taken_or_there_is_no_room),
+        T(who_follows_takes_its_room_before_others_that_wait),
         T(the_service_of_another_name_follows_too),
         T(a_timer_goes_where_its_service_must_be),
         T(they_move_together),

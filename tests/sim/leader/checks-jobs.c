@@ -141,7 +141,8 @@ static void judge_failed(const LogJob *j, uint64_t number, unsigned i) {
                            number, j->verb, asks.units[i].name);
 }
 
-// Whoever has overtaken it is another one, and has changed the unit behind it.
+// Whoever has overtaken it is another one, and has changed the unit behind it. A job that changes units more
+// than once (a rebalance) may have changed it again since: what had become of it before stays said.
 static void judge_overtaken(const Argosy__JobUnitEnd *e, uint64_t number) {
         int i = world_unit_index(e->unit);
         const LogJob *by = e->by > 0 && e->by <= log_truth.n_jobs ? log_truth.jobs[e->by] : NULL;
@@ -150,7 +151,7 @@ static void judge_overtaken(const Argosy__JobUnitEnd *e, uint64_t number) {
                 return;
         check_says("jobs-end-as-told");
         if (e->by == number || !(by->touched & 1u << i) ||
-            by->touched_at[i] <= log_truth.jobs[number]->touched_at[i])
+            by->touched_at[i] <= log_truth.jobs[number]->touched_first[i])
                 check_fail("jobs-end-as-told",
                            "%s of job %" PRIu64 " is said to be changed by job %" PRIu64
                            ", which has not done so since",

@@ -358,8 +358,10 @@ static void on_job(const Argosy__LogOp__JobPut *put, size_t first) {
                 t->asked = j->own == ARGOSY__OWN_CAUSE__OWN_NONE;
                 t->job = number;
                 t->goes_on = put->number != 0;
-                if (!(j->touched & (1u << t->unit)))
+                if (!(j->touched & (1u << t->unit))) {
                         j->before[t->unit] = t->before;
+                        j->touched_first[t->unit] = log_truth.n_put;
+                }
                 j->touched |= 1u << t->unit;
                 j->touched_at[t->unit] = log_truth.n_put;
                 j->after[t->unit] = t->after;

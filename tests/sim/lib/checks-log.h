@@ -51,7 +51,8 @@ typedef struct LogJob {
         size_t n_waits_for;
         // Of the units that it changed: as they were before, and as it left them. Bits of asks.units.
         uint32_t touched;
-        uint64_t touched_at[WORLD_UNITS_MAX]; // last, by LogTruth.n_put; 0: not
+        uint64_t touched_first[WORLD_UNITS_MAX], touched_at[WORLD_UNITS_MAX]; // at first and last, by
+                                                                              // LogTruth.n_put; 0: not
         LogUnit before[WORLD_UNITS_MAX], after[WORLD_UNITS_MAX];
 } LogJob;
 

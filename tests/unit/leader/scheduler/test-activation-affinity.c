@@ -91,6 +91,24 @@ static void an_activator_does_not_begin_beside_who_is_in_conflict_with_it(void *
         assert_int_not_equal(node_of("job.timer", LAUNCHED), node_of("enemy.service", LAUNCHED));
 }
 
+// What is given a node counts there before others have their turn in the same entry; else both would come,
+// and have to leave again, and so on for ever.
+static void who_waits_is_not_placed_beside_who_follows_its_activator_meanwhile(void **state) {
+        static const char first[] = SERVICE "[X-Argosy]\nHost=n1\nConflicts=job.service rival.service\n",
+                          rival[] = SERVICE "[X-Argosy]\nHost=n1\nConflicts=job.service\n";
+
+        change(START, "first.service", first, "");
+        change(START, "job.timer", TIMER "[X-Argosy]\nHost=n1\n", "");
+        (void) rig_change(&g, START, "job.service", SERVICE "[X-Argosy]\nHost=n1\n");
+        (void) rig_change(&g, START, "rival.service", rival);
+        assert_int_equal(rig_record(&g, "job.service")->node, 0);
+        assert_int_equal(rig_record(&g, "rival.service")->node, 0);
+        change(ARGOSY__VERB__VERB_DESTROY, "first.service", NULL, "");
+        rig_settle(&g);
+        (void) node_of("job.service", LAUNCHED);
+        assert_int_equal(rig_record(&g, "rival.service")->node, 0);
+}
+
 static void nobody_follows_where_no_units_are_taken_or_there_is_no_room(void **state) {
         for (uint32_t i = 1; i <= 3; i++) {
                 rig_host(&g, i)->cpu_milli = 1000;
@@ -486,6 +504,7 @@ RUN_TESTS(
         T(a_timer_brings_its_service_along),
         T(whoever_comes_second_goes_where_the_first_is),
         T(an_activator_does_not_begin_beside_who_is_in_conflict_with_it),
+        T(who_waits_is_not_placed_beside_who_follows_its_activator_meanwhile),
         T(nobody_follows_where_no_units_are_taken_or_there_is_no_room),
         T(who_follows_takes_its_room_before_others_that_wait),
         T(the_service_of_another_name_follows_too),

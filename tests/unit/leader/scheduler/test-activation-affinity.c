@@ -144,24 +144,6 @@ static void who_follows_takes_its_room_before_others_that_wait(void **state) {
         assert_int_equal(rig_record(&g, "other.service")->node, 0);
 }
 
-// Both wait for the node of the timer, and it takes units again.
-static void nobody_comes_in_one_entry_beside_who_follows_there(void **state) {
-        uint32_t node = rig_host(&g, 1)->virtual.node;
-        uint64_t revision;
-
-        change(START, "job.timer", TIMER "[X-Argosy]\nHost=n1\n", "");
-        (void) rig_set_host_mode(&g, 1, ARGOSY__NODE_MODE__MODE_CORDONED, 0);
-        (void) rig_change(&g, START, "job.service",
-                          SERVICE "[X-Argosy]\nHost=n1\nConflicts=enemy.service\n");
-        (void) rig_change(&g, START, "enemy.service", SERVICE "[X-Argosy]\nHost=n1\n");
-        assert_int_equal(rig_record(&g, "job.service")->node, 0);
-        assert_int_equal(rig_record(&g, "enemy.service")->node, 0);
-        revision = rig_record(&g, "enemy.service")->revision;
-        (void) rig_set_host_mode(&g, 1, ARGOSY__NODE_MODE__MODE_OPEN, 0);
-        assert_int_equal(node_of("job.service", LAUNCHED), node);
-        assert_int_equal(rig_record(&g, "enemy.service")->revision, revision); // also for no moment
-}
-
 static void the_service_of_another_name_follows_too(void **state) {
         change(START, "night.timer", "[Timer]\nUnit=z-backup.service\n", "");
         fill_node_of("night.timer");
@@ -525,7 +507,6 @@ RUN_TESTS(
         T(who_waits_is_not_placed_beside_who_follows_its_activator_meanwhile),
         T(nobody_follows_where_no_units_are_taken_or_there_is_no_room),
         T(who_follows_takes_its_room_before_others_that_wait),
-        T(nobody_comes_in_one_entry_beside_who_follows_there),
         T(the_service_of_another_name_follows_too),
         T(a_timer_goes_where_its_service_must_be),
         T(they_move_together),

@@ -270,7 +270,7 @@ int event_draft_job(Leader *l, uint64_t job_number, EventDraft *d) {
 }
 
 int event_draft_job_for(Leader *l, const Argosy__Author *author, uint64_t job_number, EventDraft *d) {
-        _cleanup_response_ Argosy__Response *answer = answer_job(l, author, job_number);
+        _cleanup_response_ Argosy__Response *answer = answer_job_of_log(l, author, job_number);
 
         event_draft_begin(d, ARGOSY__EVENT_KIND__EVENT_JOB);
         d->present = false;

@@ -572,17 +572,31 @@ static Argosy__Response *tell_end(const Viewer *v, const Argosy__JobRecord *job)
         return TAKE_PTR(response);
 }
 
-Argosy__Response *answer_job(Leader *l, const Argosy__Author *author, uint64_t number) {
+// `r`: what came of reading it. It is freed.
+static Argosy__Response *answer_read(const Leader *l, const Argosy__Author *author, uint64_t number, int r,
+                                     Argosy__JobRecord *job) {
         Viewer viewer = {.author = author, .sees_all = authorization_views_all(l, author)};
         Argosy__Response *response;
-        Argosy__JobRecord *job;
-        int r = job_read(l, number, &job);
 
         if (r < 0)
                 return r == -ENOENT ? answer_no_such_job(l, number) : NULL;
         response = is_for(l, &viewer, job) ? tell_end(&viewer, job) : refuse_job(author, number);
         message_free(job);
         return response;
+}
+
+Argosy__Response *answer_job(Leader *l, const Argosy__Author *author, uint64_t number) {
+        Argosy__JobRecord *job = NULL;
+        int r = job_read(l, number, &job);
+
+        return answer_read(l, author, number, r, job);
+}
+
+Argosy__Response *answer_job_of_log(const Leader *l, const Argosy__Author *author, uint64_t number) {
+        Argosy__JobRecord *job = NULL;
+        int r = cluster_state_read_job(l->state, number, &job);
+
+        return answer_read(l, author, number, r, job);
 }
 
 static bool may_see_ends(const Leader *l, const Viewer *v, const Argosy__JobRecord *end) {

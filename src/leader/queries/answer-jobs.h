@@ -20,6 +20,8 @@ Argosy__Response *answer_no_such_job(const Leader *l, uint64_t number);
 // One job without its units but those that are not as they were to be; or why there is none, or none for
 // whom this is. NULL: out of memory.
 Argosy__Response *answer_job(Leader *l, const Argosy__Author *author, uint64_t number);
+// The same, as the log has it: an end that only this leader knows yet is not told.
+Argosy__Response *answer_job_of_log(const Leader *l, const Argosy__Author *author, uint64_t number);
 // The same of one that the log has forgotten with its end: of that, its number and its verb, which is all
 // that is known.
 Argosy__Response *answer_job_end(Leader *l, const Argosy__Author *author, const Argosy__JobRecord *end);

@@ -77,7 +77,8 @@ void left_on_entry(const Argosy__LogBatch *batch) {
                                 : NULL;
 
                 if (!v || !v->ordered || v->order.node != u->node || u->global ||
-                    v->active != ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE)
+                    v->active != ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE ||
+                    heard_guard_has_ended(host, (unsigned) unit, v))
                         continue;
                 check_says("left-is-forgotten");
                 if (!names_node(m, u->node))

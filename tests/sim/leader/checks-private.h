@@ -36,6 +36,8 @@ bool heard_is_lively(uint32_t host);
 bool heard_is_silent(uint32_t host);
 // Whether a host has said that the unit failed there, or that its name is somebody else's.
 bool heard_has_failed(unsigned unit);
+// A guard (CutOff=stop) has ended this run of the unit: virtual hosts have none, so it is up there.
+bool heard_guard_has_ended(uint32_t host, unsigned unit, const VirtualUnit *v);
 bool heard_was_refused(unsigned unit);
 
 // checks-images.c

@@ -120,6 +120,11 @@ void heard_on_heard(uint32_t host, const Argosy__ToVoter *m) {
                         on_report(host, m->attach->held[i]);
 }
 
+bool heard_guard_has_ended(uint32_t host, unsigned unit, const VirtualUnit *v) {
+        note_guards(host);
+        return host <= HOSTS_KNOWN && known.guarded[host][unit] == run_of(v);
+}
+
 // Of any leader of the story (faults.c).
 static uint64_t shortest_lease_us(void) {
         return asks.swarm.lease_ms * USEC_PER_MSEC / (world.plan.swarm.faults[FAULT_lease] > 0 ? 2 : 1);
@@ -344,8 +349,7 @@ static void one_start(uint32_t host, const Argosy__UnitOrder *o) {
                 if (!is_up(v) || world_host_lies(k) || world_host_lies(host) ||
                     v->order.revision < log_truth.units[i].made)
                         continue;
-                note_guards(k);
-                if (known.guarded[k][i] == run_of(v))
+                if (heard_guard_has_ended(k, (unsigned) i, v))
                         continue;
                 check_says("two-places");
                 if (!heard_may_be_lost(k))

@@ -178,6 +178,23 @@ static void destroy(const char *name) {
         rig_pass_ms(&g, 3000);
 }
 
+// As to all others: when the log has that.
+static void that_a_job_has_ended_is_told_when_it_is_told_to_others(void **state) {
+        Asked his = {.author = &alice, .kind = ARGOSY__EVENT_KIND__EVENT_JOB}, all = {.kind = his.kind};
+        const char *web = printed("%" PRIu64, start_lazily("web.service", WEB));
+
+        rig_set_lazy(&g, false);
+        assert_true(asked_pull(&g, &all));
+        assert_true(asked_pull(&g, &his));
+        assert_string_equal(event_field(asked_find(&all, all.kind, web), "state"), "running");
+        assert_string_equal(event_field(asked_find(&his, his.kind, web), "state"), "running");
+        rig_pass_ms(&g, 3000);
+        assert_true(asked_pull(&g, &his));
+        assert_string_equal(event_field(asked_find(&his, his.kind, web), "state"), "done");
+        asked_forget(&his);
+        asked_forget(&all);
+}
+
 // He may not see it while its unit is gone, and would not be told when there is one again.
 static void a_job_that_ends_when_its_unit_is_gone_is_gone_for_who_could_see_it(void **state) {
         Asked a = {.author = &alice, .kind = ARGOSY__EVENT_KIND__EVENT_JOB};
@@ -408,6 +425,7 @@ RUN_TESTS(
         TEST(what_a_node_says_is_told_also_before_the_unit_is),
         TEST(he_is_told_that_they_went_while_he_was_away),
         TEST(jobs_are_told_as_they_would_be_listed_to_him),
+        TEST(that_a_job_has_ended_is_told_when_it_is_told_to_others),
         TEST(a_job_that_ends_when_its_unit_is_gone_is_gone_for_who_could_see_it),
         TEST(so_it_is_when_another_leader_has_followed_that),
         TEST(a_unit_that_comes_to_be_of_another_role_goes_for_him),

@@ -3,8 +3,12 @@
 // What units there are at the start, from the ledger.
 //
 // After a restart of argosyd nothing of the specs is in memory; their contents are read back from the unit
-// files, checked against the record's hash. A unit whose files are not as recorded is held without a spec:
-// the leader is told so, sends the spec again, and the file is written again.
+// files, checked against the record's hash. The file of a container is what podman's generator made of the
+// content: it is in place, and the content is not known.
+//
+// A unit whose files are not as recorded, or whose content is not known, is held without a spec: the leader
+// is told so, and sends the spec again. Then the file is written again, unless it and those that go with the
+// content are in place.
 //
 // A name that was about to become ours, and did not, is forgotten: what stands there is somebody else's,
 // whatever it is.
@@ -72,10 +76,17 @@ static int adopt_files(AgentUnit *u, const LedgerRecord *record) {
                 return r;
         content = read_back(node, record);
         u->content_known = content;
-        u->file_present = r == 0 && content && has_carried(u, content);
+        u->file_present = r == 0 && (!content || has_carried(u, content));
         u->enabled = unit_dir_is_enabled(node->dir, record->name);
         agent_spec_unref(node->agent, content); // the record holds it
         return 0;
+}
+
+void agent_adopt_content(AgentUnit *u, const AgentSpec *content) {
+        if (!u->has_held || !u->file_present || u->content_known || u->held.spec != content)
+                return;
+        u->content_known = true;
+        u->file_present = has_carried(u, content);
 }
 
 static int adopt_record(const LedgerRecord *record, void *userdata) {

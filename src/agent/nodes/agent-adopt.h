@@ -7,3 +7,5 @@
 
 // 0; -EBADMSG: it is no ledger; others of the file system.
 int agent_node_adopt(AgentNode *node, const char *ledger_path);
+// A leader has sent this content: of the unit whose file was found in place it is known from now on.
+void agent_adopt_content(AgentUnit *u, const AgentSpec *content);

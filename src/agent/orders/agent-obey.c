@@ -12,6 +12,7 @@
 
 #include <errno.h>
 
+#include "agent-adopt.h"
 #include "agent-companions.h"
 #include "agent-core.h"
 #include "agent-nodes.h"
@@ -130,6 +131,7 @@ static int obey_order(Agent *a, const Argosy__UnitOrder *o, const Parcel *parcel
                 }
         }
         wanted = decode(o, &hash);
+        agent_adopt_content(u, spec);
         if (is_held_already(u, &wanted, o->from_template)) {
                 agent_spec_unref(a, spec);
                 return 0;

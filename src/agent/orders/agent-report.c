@@ -144,7 +144,7 @@ static void fill(const AgentUnit *u, Row *row) {
         r->leaving = work->wanted.remove && work->busy != PLAN_START && work->busy != PLAN_RESTART;
         if (u->gone)
                 return;
-        if (u->has_held && u->file_present)
+        if (u->has_held && u->file_present && u->content_known) // else the leader sends it
                 r->spec = (ProtobufCBinaryData){HASH_SIZE, u->held.spec->hash.bytes};
         r->load = agent_unit_load(u);
         r->looping = agent_unit_is_looping(u);

@@ -119,12 +119,17 @@ int unit_dir_drop_beside(UnitDir *d, const char *name) {
 
 // ------------------------------------------------------------------------------------------------ put there
 
-static bool is_of(UnitDir *d, const char *name, const Hash *content) {
+static bool is_made(const UnitDir *d, const char *name, Hash *ret) {
         _cleanup_buf_ Buf have = {};
-        Hash of;
 
         return file_read(d->fd, name, UNIT_FILE_MAX, &have) == 0 &&
-               quadlet_made_of(have.data, have.len, &of) && hash_equal(&of, content);
+               quadlet_made_of(have.data, have.len, ret);
+}
+
+static bool is_of(const UnitDir *d, const char *name, const Hash *content) {
+        Hash of;
+
+        return is_made(d, name, &of) && hash_equal(&of, content);
 }
 
 // Whoever has that name keeps it, and the unit takes what is there: a volume or a network that the host has
@@ -173,6 +178,35 @@ bool unit_dir_is_beside(const UnitDir *d, const char *name, const UnitDirItem *i
                     (fstatat(d->fd, m.name, &st, AT_SYMLINK_NOFOLLOW) < 0 || S_ISREG(st.st_mode)))
                         return false;
         return true;
+}
+
+static bool stands(const UnitDir *d, const char *name) {
+        struct stat st;
+
+        return fstatat(d->fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+               (!S_ISREG(st.st_mode) || is_made(d, name, &(Hash){}));
+}
+
+bool unit_dir_beside_stands(const UnitDir *d, const char *name) {
+        char folder[FOLDER_SIZE];
+        const struct dirent *entry;
+        bool all = true;
+        DIR *dir;
+        int fd;
+
+        folder_of(name, folder);
+        fd = open_folder(d, folder);
+        if (fd < 0)
+                return true; // almost no unit has one
+        dir = fdopendir(fd);
+        if (!dir) {
+                close(fd);
+                return false;
+        }
+        while (all && (entry = readdir(dir)))
+                all = *entry->d_name == '.' || stands(d, entry->d_name);
+        closedir(dir);
+        return all;
 }
 
 bool unit_dir_has_beside(const UnitDir *d, const char *name, const char *beside) {

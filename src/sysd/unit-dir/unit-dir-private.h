@@ -144,6 +144,8 @@ void unit_dir_advance_mtime(UnitDir *d);
 int unit_dir_put_beside(UnitDir *d, const char *name, const UnitDirItem *item);
 // Whether all of it is there, and no other unit's file of that name.
 bool unit_dir_is_beside(const UnitDir *d, const char *name, const UnitDirItem *item);
+// Nothing that stands beside the unit of that name was removed, or changed by somebody else.
+bool unit_dir_beside_stands(const UnitDir *d, const char *name);
 // Its file is that of `from`: it needs the same.
 int unit_dir_copy_beside(UnitDir *d, const char *name, const char *from);
 // Its file is gone.

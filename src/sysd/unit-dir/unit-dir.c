@@ -127,6 +127,7 @@ static bool entry_inspect(UnitDir *d, Entry *e, const Hash *spec, const char *sl
                 good = false; // masked
         else
                 good = hash_equal(e->own_file || !t ? &own : &t->spec, spec);
+        good = good && unit_dir_beside_stands(d, e->own_file || !t ? e->name : t->name);
         effective = e->own_file || !t ? file : t->file;
         if (effective)
                 failing = effective->failing;

@@ -199,6 +199,8 @@ def test_power_is_cut_in_the_middle(c: Cluster):
     c.ctl("start ./boxes/web.container ./boxes/app.container", "n1")
     n2 = c.node("n2")
     network(c, 8)
+    # what podman has still when the power is cut between the making of a container and its start
+    n2.run("podman create --name=left --label=PODMAN_SYSTEMD_UNIT=app.service --network=systemd-front localhost/box:1 true")
     c.ctl("start --replace --no-block ./boxes/web.container", "n1")
     n2.kill()
     n2.boot()

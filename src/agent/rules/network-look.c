@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "ini-reader.h"
+#include "macro.h"
 #include "quadlet.h"
 #include "str.h"
 
@@ -88,16 +89,30 @@ NetworkSeen network_look_find(const Buf *output, const char *name) {
         return seen;
 }
 
+static const char *word_end(const char *at, const char *end) {
+        return at < end ? memchr(at, ' ', (size_t) (end - at)) ?: end : end;
+}
+
+static bool is_down(const char *state, const char *end) {
+        static const char *const states[] = {"created", "exited"};
+
+        for (size_t i = 0; i < ELEMENTSOF(states); i++)
+                if ((size_t) (end - state) == strlen(states[i]) &&
+                    memcmp(state, states[i], strlen(states[i])) == 0)
+                        return true;
+        return false;
+}
+
 bool network_look_next(const NetworkSeen *seen, const char **at, NetworkUser *ret) {
         while (seen->there && *at < seen->end) {
-                const char *line = *at, *stop = line_end(line, seen->end),
-                           *blank = memchr(line, ' ', (size_t) (stop - line)) ?: stop;
+                const char *line = *at, *stop = line_end(line, seen->end), *blank = word_end(line, stop),
+                           *owner = after(blank, stop), *owner_end = word_end(owner, stop);
 
                 *at = after(stop, seen->end);
                 if (blank == line)
                         continue;
-                *ret = (NetworkUser){line, after(blank, stop), (int) (blank - line),
-                                     (int) (stop - after(blank, stop))};
+                *ret = (NetworkUser){line, owner, (int) (blank - line), (int) (owner_end - owner),
+                                     is_down(after(owner_end, stop), stop)};
                 return true;
         }
         return false;

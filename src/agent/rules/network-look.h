@@ -10,13 +10,14 @@
 #include "hash.h"
 
 // Of each network that is there: its name behind "= ", the label QUADLET_NETWORK_OF, and a line for each
-// container that has it, running or not: its name, and PODMAN_SYSTEMD_UNIT. systemd makes "$" of "$$".
+// container that has it, running or not: its name, PODMAN_SYSTEMD_UNIT, and its state. systemd makes "$" of
+// "$$".
 #define NETWORK_LOOK_SCRIPT                                                                       \
         "for n; do podman network exists \"$$n\"; "                                               \
         "case $$? in 0) ;; 1) continue;; *) exit 1;; esac; echo \"= $$n\"; "                      \
         "podman network inspect --format '{{index .Labels \"argosy.file\"}}' \"$$n\" || exit 1; " \
         "podman ps -a --filter \"network=$$n\" "                                                  \
-        "--format '{{.Names}} {{.Label \"PODMAN_SYSTEMD_UNIT\"}}' || exit 1; done"
+        "--format '{{.Names}} {{.Label \"PODMAN_SYSTEMD_UNIT\"}} {{.State}}' || exit 1; done"
 
 // What podman calls the network that such a unit makes: a new string. -ENOENT: it makes none; -ENOMEM.
 int network_look_name(const void *unit, size_t len, char **ret);
@@ -33,6 +34,7 @@ NetworkSeen network_look_find(const Buf *output, const char *name);
 typedef struct NetworkUser { // points into what podman said
         const char *container, *owner;
         int container_len, owner_len; // 0: nobody's unit
+        bool down; // it was made, and does not run: not yet, or not any more
 } NetworkUser;
 
 // The containers one after the other: *at begins as NetworkSeen.users.

@@ -102,13 +102,22 @@ static bool is_ours(const AgentUnit *u, const Network *w, const NetworkUser *use
                quadlet_beside_find(content->content, content->len, w->file, &part);
 }
 
+// What a run has left that never came to its end, as by a power cut between the making of the container and
+// its start: its unit does not run here, and starts with another container (`podman run --replace`).
+static bool is_left(const AgentUnit *u, const NetworkUser *user) {
+        _cleanup_free_ char *name = strndup(user->owner, (size_t) user->owner_len);
+        const AgentUnit *owner = name ? agent_unit_find(u->node, name) : NULL;
+
+        return user->down && owner && (!owner->has_held || agent_unit_is_down(owner));
+}
+
 int agent_network_find_others(const AgentUnit *u, const Network *w, const NetworkSeen *seen,
                               char **ret_why) {
         const char *at = seen->users;
         NetworkUser user;
 
         while (network_look_next(seen, &at, &user))
-                if (!is_ours(u, w, &user)) {
+                if (!is_ours(u, w, &user) && !is_left(u, &user)) {
                         *ret_why = str_printf("the network %s would have to be made anew for %s, and the "
                                               "container %.*s on this host, which has it, %s",
                                               w->podman, w->file, user.container_len, user.container,

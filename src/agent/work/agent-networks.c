@@ -7,7 +7,8 @@
 //      PLAN_NETWORKS   1. podman says what is there: of which file it was made (network-look.h)
 //                      2. systemd says whom it would stop with the unit that makes it: each comes back after
 //                         this one (agent-returns.h), which the ledger says before
-//                      3. that unit is stopped, and its users with it   4. `podman network rm`
+//                      3. that unit is stopped, and its users with it
+//                      4. `podman rm` of what a power cut has left of these, and `podman network rm`
 //      PLAN_WRITE      the unit, and what makes the network; others are written by their own plan
 //      PLAN_PLACES     before each start (agent-network-made.h)
 //
@@ -31,9 +32,12 @@
 #include "str.h"
 #include "unit-state.h"
 
-#define REMOVE_SCRIPT                               \
-        "for n; do podman network exists \"$$n\"; " \
-        "case $$? in 0) podman network rm \"$$n\" || exit 1;; 1) ;; *) exit 1;; esac; done"
+// Before it, containers of units that do not run: whose they are was looked at.
+#define REMOVE_SCRIPT                                                                                   \
+        "for n; do podman network exists \"$$n\"; case $$? in 0) ;; 1) continue;; *) exit 1;; esac; "   \
+        "left=$$(podman ps -aq --filter \"network=$$n\" --filter label=PODMAN_SYSTEMD_UNIT "            \
+        "--filter status=created --filter status=exited) || exit 1; "                                   \
+        "for c in $$left; do podman rm \"$$c\" || exit 1; done; podman network rm \"$$n\" || exit 1; done"
 
 enum { REMOVE_SEC = 60 };
 

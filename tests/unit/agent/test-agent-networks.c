@@ -150,6 +150,34 @@ static void a_network_that_others_have_refuses_the_change(void **state) {
         assert_non_null(strstr(report_of("new.service")->error, "is of a unit without that file"));
 }
 
+// The power was cut between the making of a container and its start: podman has it still, and no unit runs.
+static void a_container_that_was_left_without_a_run_holds_no_network(void **state) {
+        order("box.service", BOX_IN("2"), 6);
+        make_in("2");
+        list("");
+        look_at_network("1", "systemd-box box.service created\n");
+        look_at_network("1", "systemd-box box.service created\n");
+        loop_until(find_command("network rm"));
+        assert_non_null(strstr(find_command("network rm")->line, "podman rm"));
+        remove_network();
+        loop_until(answered("box.service", 6) && pid1_runs(pid1, "box.service") == 1);
+        assert_true(network_is_of("2"));
+}
+
+static void one_that_runs_without_its_unit_holds_it(void **state) {
+        order("box.service", BOX_IN("2"), 6);
+        make_in("2");
+        list("");
+        look_at_network("1", "systemd-box box.service running\nsystemd-x x.service created\n");
+        loop_until(report_of("box.service") && report_of("box.service")->refused);
+        assert_non_null(strstr(report_of("box.service")->error, "systemd-box"));
+        order("new.service", BOX_IN("2"), 9);
+        make_in("2");
+        look_at_network("1", "systemd-x x.service created\n"); // of a unit that is not argosy's
+        loop_until(report_of("new.service") && report_of("new.service")->refused);
+        assert_non_null(strstr(report_of("new.service")->error, "systemd-x"));
+}
+
 // Answers whatever is asked: the network is not there any more.
 static bool serve_as(const char *subnet) {
         if (generator.n > 0)
@@ -269,6 +297,8 @@ RUN_TESTS(
         CASE(who_shares_a_network_goes_down_once_with_it_and_comes_back),
         CASE(two_that_change_it_at_once_make_it_once),
         CASE(a_network_that_others_have_refuses_the_change),
+        CASE(a_container_that_was_left_without_a_run_holds_no_network),
+        CASE(one_that_runs_without_its_unit_holds_it),
         CASE(a_crash_between_two_steps_leaves_the_change_due),
         CASE(a_network_that_podman_keeps_is_tried_again),
         CASE(an_agent_ends_while_networks_are_looked_at)

@@ -54,6 +54,10 @@ const char *unit_name_prefix(const char *name, size_t *ret_len);
 // knew.
 const char *unit_name_suffix(const char *name);
 
+// Of a timer, path, socket or automount: the type of the unit that it activates if its file names none, as
+// ".service". NULL: a unit of that type activates none.
+const char *unit_name_activated_type(const char *name);
+
 // Appends ".service" if there is no known suffix, as systemctl does; of a container's file (quadlet.h) the
 // unit that it makes. Whether the result is valid is not looked at. NULL: out of memory.
 char *unit_name_mangle(const char *arg);

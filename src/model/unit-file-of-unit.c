@@ -72,31 +72,19 @@ bool unit_file_has_secrets(const UnitFile *f) {
 }
 
 int unit_file_activates(const UnitFile *f, const char *name, char **ret) {
-        static const struct {
-                const char *suffix, *activated;
-        } types[] = {
-                {".timer", ".service"},
-                {".path", ".service"},
-                {".socket", ".service"},
-                {".automount", ".mount"},
-        };
-        const char *suffix = unit_name_suffix(name);
+        const char *suffix = unit_name_suffix(name), *type = unit_name_activated_type(name);
         _cleanup_free_ char *found = NULL;
 
         *ret = NULL;
-        for (size_t i = 0; suffix && !found && i < ELEMENTSOF(types); i++) {
-                if (!streq(suffix, types[i].suffix))
-                        continue;
-                if (f->accepts && streq(suffix, ".socket"))
-                        return 0;
-                if (f->activates && !streq(suffix, ".automount"))
-                        found = specifier_expand(f->activates, name);
-                else
-                        found = str_printf("%.*s%s", (int) (suffix - name), name, types[i].activated);
-                if (!found)
-                        return -ENOMEM;
-        }
-        if (found && unit_name_kind(found, NULL) != UNIT_NAME_INVALID)
+        if (!type || (f->accepts && streq(suffix, ".socket")))
+                return 0;
+        if (f->activates && !streq(suffix, ".automount"))
+                found = specifier_expand(f->activates, name);
+        else
+                found = str_printf("%.*s%s", (int) (suffix - name), name, type);
+        if (!found)
+                return -ENOMEM;
+        if (unit_name_kind(found, NULL) != UNIT_NAME_INVALID)
                 *ret = TAKE_PTR(found);
         return 0;
 }

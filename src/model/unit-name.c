@@ -41,6 +41,23 @@ static const struct UnitType *type_of(const char *name, const char **ret_dot) {
         return NULL;
 }
 
+const char *unit_name_activated_type(const char *name) {
+        static const struct {
+                const char *suffix, *activated;
+        } activators[] = {
+                {".timer", ".service"},
+                {".path", ".service"},
+                {".socket", ".service"},
+                {".automount", ".mount"},
+        };
+        const char *suffix = unit_name_suffix(name);
+
+        for (size_t i = 0; suffix && i < ELEMENTSOF(activators); i++)
+                if (streq(suffix, activators[i].suffix))
+                        return activators[i].activated;
+        return NULL;
+}
+
 // systemd's characters in a name, '@' included. Not isalnum(): that asks the locale.
 enum { NO_NAME_CHAR, NAME_CHAR, NAME_AT };
 static const uint8_t char_kinds[UINT8_MAX + 1] = {

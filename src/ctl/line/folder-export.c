@@ -103,12 +103,9 @@ static int append_head(const FolderExport *e, Buf *b) {
 
 // Whether a unit of the set may activate others; which ones its content says, which is not read here.
 static bool has_activator(const FolderExport *e) {
-        static const char *const suffixes[] = {".timer", ".path", ".socket", ".automount"};
-
         for (size_t i = 0; i < e->n_units; i++)
-                for (size_t k = 0; k < ELEMENTSOF(suffixes); k++)
-                        if (str_has_suffix(e->units[i].name, suffixes[k]))
-                                return true;
+                if (unit_name_activated_type(e->units[i].name))
+                        return true;
         return false;
 }
 

@@ -30,16 +30,6 @@ int unit_result_fail(Argosy__Response__UnitResult *result, int status, const cha
         return field_set(&result->message, message);
 }
 
-bool request_is_activator(const char *name) {
-        static const char *const types[] = {".timer", ".socket", ".path", ".automount"};
-        const char *suffix = unit_name_suffix(name);
-
-        for (size_t i = 0; suffix && i < ELEMENTSOF(types); i++)
-                if (streq(suffix, types[i]))
-                        return true;
-        return false;
-}
-
 int request_names(Planner *p, const char *name) {
         const Argosy__Request__Change *c = p->change;
 

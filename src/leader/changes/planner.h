@@ -88,8 +88,6 @@ bool request_needs_file(Argosy__Verb verb);
 bool request_takes_file(const Argosy__Request__Change *change);
 // Whether the request names the unit, or -ENOMEM.
 int request_names(Planner *p, const char *name);
-// Whether it is planned after the units that it may activate.
-bool request_is_activator(const char *name);
 // What of an update or restart that is under way the unit is a part of: 1 and *ret_of has the name, which is
 // that of its template or its own; 0: of none; -ENOMEM. *ret_of: the caller's.
 int request_is_rolled_out(const Planner *p, const UnitEntry *u, char **ret_of);

@@ -8,6 +8,7 @@
 #include "planner.h"
 #include "response.h"
 #include "unit-brings.h"
+#include "unit-name.h"
 
 enum { DEPTH_MAX = 4 }; // a path that activates a timer that activates a service is three
 
@@ -106,7 +107,7 @@ int request_bring_along(Planner *p, const char *name, const Source *source,
         UnitOptions *options = NULL;
         int r = 0;
 
-        if (request_is_activator(name)) {
+        if (unit_name_activated_type(name)) {
                 r = unit_file_expand(source->file, name, name, &options, NULL);
                 if (r == 0)
                         r = request_note_mate(p, name, source->file, options);

@@ -15,6 +15,7 @@
 
 #include "eligibility.h"
 #include "planner.h"
+#include "unit-name.h"
 
 typedef struct Mate {
         UnitOptions *options; // with a reference
@@ -30,7 +31,7 @@ int request_note_mate(Planner *p, const char *name, const UnitFile *file, const 
         Mate *m;
         int r;
 
-        if (!request_is_activator(name) || options->global || !is_about_nodes(options))
+        if (!unit_name_activated_type(name) || options->global || !is_about_nodes(options))
                 return 0;
         r = unit_file_activates(file, name, &activated);
         if (r < 0 || !activated || map_find_str(&p->mates, activated))

@@ -156,7 +156,7 @@ static bool is_any_name(const char *name, void *userdata) {
 }
 
 static bool others_depend_on_it(const char *name, const ChangeOps *ops, void *userdata) {
-        return request_is_activator(name) ||
+        return unit_name_activated_type(name) ||
                (ops->find_activator && ops->find_activator(name, is_any_name, NULL, userdata)) ||
                (ops->each_dependent && ops->each_dependent(name, is_anybody, NULL, userdata));
 }

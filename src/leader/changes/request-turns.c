@@ -147,7 +147,8 @@ int request_turns_begin(Planner *p, RequestTurns *t) {
         for (size_t i = 0; i < t->n; i++)
                 t->turns[i] = (RequestTurn){
                         .name = i,
-                        .phase = request_is_activator(p->change->names[i]) ? TURN_ACTIVATOR : TURN_PLACED,
+                        .phase = unit_name_activated_type(p->change->names[i]) ? TURN_ACTIVATOR
+                                                                               : TURN_PLACED,
                 };
         if (t->n > 1 && p->ops->rank && gives_nodes(p))
                 r = rank_all(p, t);

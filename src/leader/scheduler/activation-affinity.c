@@ -194,16 +194,12 @@ static bool is_any(const char *name, void *userdata) {
 
 // Which unit this one activates, by its record; only few types are looked at.
 static int note_activated(Leader *l, const UnitEntry *e) {
-        static const char *const types[] = {".timer", ".socket", ".path", ".automount"};
-        const char *name = e->record->name, *suffix = unit_name_suffix(name);
+        const char *name = e->record->name;
         _cleanup_free_ char *activated = NULL;
         const UnitFile *file;
-        bool may = false;
         int r = 0;
 
-        for (size_t i = 0; suffix && i < ELEMENTSOF(types); i++)
-                may = may || streq(suffix, types[i]);
-        if (!may || unit_name_kind(name, NULL) == UNIT_NAME_TEMPLATE)
+        if (!unit_name_activated_type(name) || unit_name_kind(name, NULL) == UNIT_NAME_TEMPLATE)
                 return 0;
         if (!e->removed) {
                 r = spec_entry_file(e->spec, &file);

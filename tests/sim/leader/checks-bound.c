@@ -347,19 +347,9 @@ static bool find_about(const Argosy__Request *q, const LogUnit *units, const Cha
 
 // ------------------------------------------------------------------------------------------------ an entry
 
-static const WorldAsked *find_request(const uint8_t *id) {
-        for (size_t i = asks.n_asked; i > 0; i--) {
-                const uint8_t *of = log_request_id(asks.asked[i - 1].request);
-
-                if (of && memcmp(of, id, LOG_ID_SIZE) == 0)
-                        return &asks.asked[i - 1];
-        }
-        return NULL;
-}
-
 // What is a request of several entries was compared before the first of them, which may be some turns ago.
 static void judge_begun(const LogJob *j, uint64_t place) {
-        const WorldAsked *a = j->has_id ? find_request(j->id) : NULL;
+        const WorldAsked *a = log_asked_of(j);
         uint64_t revision = a && a->request->job ? a->request->job->if_revision : 0;
         About about;
 

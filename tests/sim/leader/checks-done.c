@@ -41,14 +41,9 @@ static void note_touched(void) {
 // ------------------------------------------------------------------------------------------------ the verb
 
 static const Argosy__Request__Change *find_change(const LogJob *j) {
-        for (size_t i = j->has_id ? asks.n_asked : 0; i > 0; i--) {
-                const Argosy__Request *q = asks.asked[i - 1].request;
-                const uint8_t *of = log_request_id(q);
+        const WorldAsked *a = log_asked_of(j);
 
-                if (of && memcmp(of, j->id, LOG_ID_SIZE) == 0)
-                        return q->what_case == ARGOSY__REQUEST__WHAT_CHANGE ? q->change : NULL;
-        }
-        return NULL;
+        return a && a->request->what_case == ARGOSY__REQUEST__WHAT_CHANGE ? a->request->change : NULL;
 }
 
 static bool is_named(const Argosy__Request__Change *m, const char *name) {
@@ -195,14 +190,9 @@ static void note_sets(void) {
 }
 
 static const Argosy__Request__Apply *find_apply(const LogJob *j) {
-        for (size_t i = j->has_id ? asks.n_asked : 0; i > 0; i--) {
-                const Argosy__Request *q = asks.asked[i - 1].request;
-                const uint8_t *of = log_request_id(q);
+        const WorldAsked *a = log_asked_of(j);
 
-                if (of && memcmp(of, j->id, LOG_ID_SIZE) == 0)
-                        return q->what_case == ARGOSY__REQUEST__WHAT_APPLY ? q->apply : NULL;
-        }
-        return NULL;
+        return a && a->request->what_case == ARGOSY__REQUEST__WHAT_APPLY ? a->request->apply : NULL;
 }
 
 static const Argosy__Request__Apply__Unit *find_in_folder(const Argosy__Request__Apply *m,

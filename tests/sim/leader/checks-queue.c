@@ -281,19 +281,9 @@ static void judge_begin(const Queued *q, size_t n_begun) {
                 judge_limit(q, rule, n_begun);
 }
 
-static const WorldAsked *asked_as(const uint8_t *wanted) {
-        for (size_t i = asks.n_asked; i-- > 0;) {
-                const uint8_t *id = log_request_id(asks.asked[i].request);
-
-                if (id && memcmp(id, wanted, LOG_ID_SIZE) == 0)
-                        return &asks.asked[i];
-        }
-        return NULL;
-}
-
 // What was never held: who asked is in its record.
 static Queued *find_asked(uint64_t number, const Argosy__LogOp__JobPut *put) {
-        const WorldAsked *a = put->id.len == LOG_ID_SIZE ? asked_as(put->id.data) : NULL;
+        const WorldAsked *a = put->id.len == LOG_ID_SIZE ? log_asked_as(put->id.data) : NULL;
         Argosy__Author author = ARGOSY__AUTHOR__INIT;
         Queued *q;
 

@@ -62,16 +62,6 @@ static void on_ends(const Argosy__LogOp__JobEnds *m) {
 
 // ------------------------------------------------------------------------------------------------ words
 
-static const WorldAsked *find_request(const LogJob *j) {
-        for (size_t i = j->has_id ? asks.n_asked : 0; i > 0; i--) {
-                const uint8_t *of = log_request_id(asks.asked[i - 1].request);
-
-                if (of && memcmp(of, j->id, LOG_ID_SIZE) == 0)
-                        return &asks.asked[i - 1];
-        }
-        return NULL;
-}
-
 // What the request names, that may be one of several. NULL: nothing is known of such requests.
 static char *const *names_of(const Argosy__Request *q, size_t *ret_n) {
         *ret_n = 1;
@@ -107,7 +97,7 @@ static bool is_one_of(const char *word, char *const *words, size_t n) {
 // A record names what its request names, and of groups those that its author is in.
 static void judge_words(const Argosy__JobRecord *put, uint64_t number) {
         const LogJob *j = log_truth.jobs[number];
-        const WorldAsked *a = j && put->own == ARGOSY__OWN_CAUSE__OWN_NONE ? find_request(j) : NULL;
+        const WorldAsked *a = j && put->own == ARGOSY__OWN_CAUSE__OWN_NONE ? log_asked_of(j) : NULL;
         size_t n;
         char *const *names = a ? names_of(a->request, &n) : NULL;
 

@@ -526,16 +526,6 @@ static void judge_access_change(const Done *done, const Argosy__Request__AccessC
 
 // ------------------------------------------------------------------------------------------------ an entry
 
-static const Argosy__Request *find_request(const LogJob *j) {
-        for (size_t i = j->has_id ? asks.n_asked : 0; i > 0; i--) {
-                const uint8_t *of = log_request_id(asks.asked[i - 1].request);
-
-                if (of && memcmp(of, j->id, LOG_ID_SIZE) == 0)
-                        return asks.asked[i - 1].request;
-        }
-        return NULL;
-}
-
 static void judge(const Done *done) {
         switch (done->request->what_case) {
         case ARGOSY__REQUEST__WHAT_NODE_CHANGE:
@@ -563,11 +553,11 @@ static void judge(const Done *done) {
 
 static void on_put(const Argosy__LogOp__JobPut *put, uint64_t place, Argosy__LogOp **ops) {
         const LogJob *j = place > 0 && place <= log_truth.n_jobs ? log_truth.jobs[place] : NULL;
-        const Argosy__Request *request =
-                j && put->job->state != ARGOSY__JOB_STATE__JOB_HELD ? find_request(j) : NULL;
+        const WorldAsked *a =
+                j && put->job->state != ARGOSY__JOB_STATE__JOB_HELD ? log_asked_of(j) : NULL;
 
-        if (request)
-                judge(&(Done){.place = place, .request = request, .ops = ops, .n = put->n_ops});
+        if (a)
+                judge(&(Done){.place = place, .request = a->request, .ops = ops, .n = put->n_ops});
 }
 
 void settings_on_entry(const Argosy__LogBatch *batch) {

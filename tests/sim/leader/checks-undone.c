@@ -15,14 +15,9 @@
 #include "test.h"
 
 static const WorldAsked *find_undo(const LogJob *j) {
-        for (size_t i = j->has_id ? asks.n_asked : 0; i > 0; i--) {
-                const WorldAsked *a = &asks.asked[i - 1];
-                const uint8_t *of = log_request_id(a->request);
+        const WorldAsked *a = log_asked_of(j);
 
-                if (of && memcmp(of, j->id, LOG_ID_SIZE) == 0)
-                        return a->request->what_case == ARGOSY__REQUEST__WHAT_UNDO ? a : NULL;
-        }
-        return NULL;
+        return a && a->request->what_case == ARGOSY__REQUEST__WHAT_UNDO ? a : NULL;
 }
 
 // ------------------------------------------------------------------------------------------------ units

@@ -91,6 +91,20 @@ const uint8_t *log_request_id(const Argosy__Request *q) {
         return id && id->len == LOG_ID_SIZE ? id->data : NULL;
 }
 
+const WorldAsked *log_asked_as(const uint8_t *id) {
+        for (size_t i = asks.n_asked; i > 0; i--) {
+                const uint8_t *of = log_request_id(asks.asked[i - 1].request);
+
+                if (of && memcmp(of, id, LOG_ID_SIZE) == 0)
+                        return &asks.asked[i - 1];
+        }
+        return NULL;
+}
+
+const WorldAsked *log_asked_of(const LogJob *j) {
+        return j->has_id ? log_asked_as(j->id) : NULL;
+}
+
 uint64_t log_job_of(const uint8_t *id) {
         for (uint64_t i = log_truth.n_jobs; i >= log_truth.first_job; i--)
                 if (log_truth.jobs[i] && log_truth.jobs[i]->has_id &&

@@ -127,6 +127,9 @@ extern LogTruth log_truth;
 
 // The request's id; NULL: it has none.
 const uint8_t *log_request_id(const Argosy__Request *q);
+// The newest request of that id, or that the job is of; NULL: none was asked in this story.
+const WorldAsked *log_asked_as(const uint8_t *id);
+const WorldAsked *log_asked_of(const LogJob *j);
 // The job that the log has of a request with that id; 0: none.
 uint64_t log_job_of(const uint8_t *id);
 // Whether somebody has that right, of all units or, with a role, of those of that role too, by these grants.

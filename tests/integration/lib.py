@@ -123,6 +123,12 @@ def eventually(condition, within=PATIENCE_S, what=None):
         time.sleep(min(max(POLL_S, POLL_SHARE * passed), POLL_MOST_S))
 
 
+def remove_marks(node):
+    """What units of tests, and what tests, have left below /root of that node."""
+    for name in ("runs", "units", "events", "go"):
+        node.remove(f"/root/{name}")
+
+
 def stays(condition, during, what=None):
     """The condition holds all the time."""
     deadline = time.monotonic() + during
@@ -227,7 +233,7 @@ class Cluster(testbed.Cluster):
     def let_go(self, *nodes):
         """What WAITS there goes on, now and later."""
         for node in nodes or self.running_nodes:
-            node.run("touch /root/go")
+            node.write("/root/go", "")
 
     def lives(self, pattern):
         """{unit: {node: id of the run}} of what is up, or on its way up or down, in the order in which the nodes are asked."""
@@ -313,14 +319,12 @@ class Cluster(testbed.Cluster):
             list(pool.map(task, self.nodes))
 
     def power_everything(self):
-        """All nodes on and healed, and nothing left of an earlier test but what is the cluster's."""
+        """All nodes on and healed."""
         self.bed.heal()
         self.bed.boot([node.name for node in self.nodes if not node.is_on()])
         for node in self.nodes:
             node.resume_everything()
             node.reset_failed()
-            for name in ("runs", "units", "events", "go"):
-                node.remove(f"/root/{name}")
 
     def reset(self):
         """Everything on, healed, and empty."""
@@ -331,12 +335,20 @@ class Cluster(testbed.Cluster):
         cordoned = [row["node"] for row in rows if row["mode"]]
         if cordoned:
             self.ctl(f"uncordon {' '.join(cordoned)}")
-        if self.known():
-            self.ctl("destroy '*'")
+        self.leave_nothing()
         leader = next((row["node"] for row in rows if row["role"] == "leader"), None)
         # A voter that was cut off has the newest entry only when the leader's link to it works again.
         if not self.caught_up(leader):
             eventually(lambda: self.caught_up(self.leader()), what="all voters have caught up")
+
+    def leave_nothing(self):
+        """No unit, and none that is still on its way down, and then no file of theirs."""
+        self.let_go()  # what ignores SIGTERM ends with WAITS
+        if self.known():
+            self.ctl("destroy '*'")
+        eventually(lambda: not self.json("list-units"))
+        for node in self.nodes:
+            remove_marks(node)
 
     def caught_up(self, leader):
         """Whether all voters have the newest entry: only the leader knows."""
@@ -348,12 +360,14 @@ class Cluster(testbed.Cluster):
         # What an earlier test's cluster ran would be a stranger's to this one.
         node.run("systemctl show --property=Id,FragmentPath '*' | grep -B1 ^FragmentPath=/run/systemd/system/ | sed -n s/^Id=//p"
                  " | xargs --no-run-if-empty systemctl stop")
+        remove_marks(node)
         # Images of containers, which lie on the same disk, are podman's.
         node.run("find /var/lib/argosy /run/argosy /run/systemd/system -mindepth 1 ! -path '/var/lib/argosy/containers*' -delete")
         node.run("systemctl start argosyd.socket argosyd.service")
 
     def reset_alone(self):
         self.power_everything()
+        self.let_go()  # what ignores SIGTERM ends with WAITS
         self.on_all(self.make_fresh)
 
     def join(self, node, to, options=""):

@@ -427,7 +427,7 @@ def goes_to(c, name, node):
 
 
 def planned(c, name):
-    result = c.ctl_result(f"plan start {name}")
+    result = c.ctl_result(f"plan {name}")
     return result.out + result.err
 
 

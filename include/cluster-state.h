@@ -114,7 +114,6 @@ typedef struct UnitEntry {
         bool global_before : 1;
         bool existed : 1;
         bool removed : 1; // it is gone: the caller of cluster_state_next_dirty() holds the last of it
-        ListNode all;     // private
         char name[];      // that of its records, too
 } UnitEntry;
 
@@ -270,9 +269,9 @@ UnitEntry *cluster_state_next_unit(const ClusterState *s, const char *name);
 #define cluster_state_foreach_unit(u, s)                            \
         for (UnitEntry *u = cluster_state_next_unit((s), ""); u; \
              u = cluster_state_next_unit((s), u->record->name))
-// All units, in the order in which this state came to know them, one with each call; NULL: these were all.
-// There is one walk at a time, and begin() begins it anew. Batches may be applied in between: none that was
-// there at the begin and still is, is left out; one that is new may be, but is dirty.
+// Likewise, one with each call, and for less where nothing came and went since the last one; NULL: these
+// were all. There is one walk at a time, and begin() begins it anew. Batches may be applied in between: none
+// that was there at the begin and still is, is left out; one that is new may be, but is dirty.
 void cluster_state_walk_begin(ClusterState *s);
 UnitEntry *cluster_state_walk_next(ClusterState *s);
 // The units placed on a node, also on one whose host is gone, and the global ones: rings of UnitEntry.placed

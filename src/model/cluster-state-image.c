@@ -327,7 +327,6 @@ static void become(ClusterState *s, ClusterState *fresh) {
         state_done(s);
         *s = *fresh;
         state_init_lists(s); // their heads have moved; of them only these can have members here
-        list_splice(&s->all, &fresh->all);
         list_splice(&s->former_specs, &fresh->former_specs);
         list_splice(&s->globals, &fresh->globals);
 }

@@ -261,8 +261,8 @@ struct ClusterState {
 
         NameTable units; // UnitEntry
         PagedTable unit_records;
-        ListNode all;   // UnitEntry.all, as they came
-        ListNode *walk; // that cluster_state_walk_next() comes to next; NULL: none is under way
+        UnitEntry *walk; // that cluster_state_walk_next() comes to next; NULL: none is under way
+        UnitPlace walk_place;
         ListNode globals;
         size_t n_globals;
         Map sets;           // name -> UnitSet

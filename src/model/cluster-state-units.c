@@ -106,7 +106,6 @@ int state_add_unit(ClusterState *s, Argosy__UnitRecord *record, SpecEntry *spec,
         }
         state_share_hash(record, spec);
         u->spec = spec;
-        list_append(&s->all, &u->all);
         *ret = u;
         return 0;
 }
@@ -152,8 +151,8 @@ int state_take_unit(ClusterState *s, UnitEntry *u) {
         unlink_placed(s, u);
         state_leave_set(s, u);
         s->left_revision = s->revision;
-        list_cursor_pass(&s->walk, &u->all);
-        list_unlink(&u->all);
+        if (s->walk == u)
+                (void) cluster_state_walk_next(s);
         unit_order_remove(&s->by_name, u);
         name_table_take(&s->units, u->name);
         state_unuse_spec(s, u->spec);
@@ -196,18 +195,16 @@ UnitEntry *cluster_state_next_unit(const ClusterState *s, const char *name) {
 }
 
 void cluster_state_walk_begin(ClusterState *s) {
-        s->walk = s->all.next;
+        s->walk_place = (UnitPlace){};
+        s->walk = unit_order_next(&s->by_name, "");
 }
 
 UnitEntry *cluster_state_walk_next(ClusterState *s) {
-        ListNode *at = s->walk;
+        UnitEntry *u = s->walk;
 
-        if (!at || at == &s->all) {
-                s->walk = NULL;
-                return NULL;
-        }
-        s->walk = at->next;
-        return CONTAINER_OF(at, UnitEntry, all);
+        if (u)
+                s->walk = unit_order_behind(&s->by_name, u, &s->walk_place);
+        return u;
 }
 
 // ---------------------------------------------------------------------------------------------- dirty units

@@ -120,7 +120,6 @@ bool cluster_state_raft_id_is_retired(const ClusterState *s, uint32_t raft_id) {
 }
 
 void state_init_lists(ClusterState *s) {
-        list_init(&s->all);
         list_init(&s->globals);
         list_init(&s->idle);
         list_init(&s->former_specs);

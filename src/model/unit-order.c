@@ -121,6 +121,21 @@ UnitEntry *unit_order_next(const UnitOrder *o, const char *name) {
         return block + 1 < o->n_blocks ? o->blocks[block + 1]->units[0] : NULL;
 }
 
+static bool is_at(const UnitOrder *o, const UnitEntry *unit, const UnitPlace *p) {
+        return p->block < o->n_blocks && p->at < o->blocks[p->block]->n &&
+               o->blocks[p->block]->units[p->at] == unit;
+}
+
+UnitEntry *unit_order_behind(const UnitOrder *o, const UnitEntry *unit, UnitPlace *place) {
+        if (!is_at(o, unit, place)) {
+                place->block = find_block(o, name_of(unit));
+                place->at = count_up_to(o->blocks[place->block], name_of(unit)) - 1;
+        }
+        if (++place->at == o->blocks[place->block]->n)
+                *place = (UnitPlace){.block = place->block + 1};
+        return place->block < o->n_blocks ? o->blocks[place->block]->units[place->at] : NULL;
+}
+
 int unit_order_each(const UnitOrder *o, const char *prefix, UnitEntryEach each, void *userdata) {
         size_t len = strlen(prefix), block = find_block(o, prefix), at = 0;
 

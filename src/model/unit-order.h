@@ -17,11 +17,18 @@ typedef struct UnitOrder {
         size_t n_blocks, allocated;
 } UnitOrder;
 
+typedef struct UnitPlace { // in it: may be of before something came or went
+        size_t block, at;
+} UnitPlace;
+
 void unit_order_done(UnitOrder *o);
 // One of that name is not in it. 0 or -ENOMEM, and then nothing was changed.
 int unit_order_add(UnitOrder *o, UnitEntry *unit) _warn_unused_;
 void unit_order_remove(UnitOrder *o, const UnitEntry *unit); // it is in it
 UnitEntry *unit_order_next(const UnitOrder *o,
                            const char *name); // the first behind that name; NULL: there is none
+// The one behind a unit that is in it; NULL: that is the last. *place is where that was seen last, {} if
+// nowhere, and then where the one behind it is: a walk looks for a name only where something came or went.
+UnitEntry *unit_order_behind(const UnitOrder *o, const UnitEntry *unit, UnitPlace *place);
 // Calls `each` for those whose names begin so, in their order, until it returns anything but 0: that, or 0.
 int unit_order_each(const UnitOrder *o, const char *prefix, UnitEntryEach each, void *userdata);

@@ -379,22 +379,23 @@ static void a_walk_goes_on_whatever_is_applied_meanwhile(void **state) {
                 batch_unit(&g.b, names[i], WEB, (UnitPut){.target = LOADED});
         apply(g.s, &g.b);
         cluster_state_walk_begin(g.s);
-        assert_walks_to(g.s, "d.service"); // as they came
-        batch_unit_remove(&g.b, "d.service");
-        batch_unit_remove(&g.b, "a.service"); // which would be next
-        batch_unit(&g.b, "c.service", WEB2, (UnitPut){.target = LAUNCHED}); // stays where it is
-        apply(g.s, &g.b);
-        assert_walks_to(g.s, "c.service");
-        batch_unit(&g.b, "a.service", WEB, (UnitPut){.target = LOADED}); // another one
-        apply(g.s, &g.b);
-        assert_walks_to(g.s, "b.service");
         assert_walks_to(g.s, "a.service");
+        batch_unit_remove(&g.b, "a.service");
+        batch_unit_remove(&g.b, "b.service"); // which would be next
+        batch_unit(&g.b, "c.service", WEB2, (UnitPut){.target = LAUNCHED}); // stays where it is
+        batch_unit(&g.b, "e.service", WEB, (UnitPut){.target = LOADED});
+        apply(g.s, &g.b);
+        assert_walks_to(g.s, "c.service");
+        batch_unit(&g.b, "b.service", WEB, (UnitPut){.target = LOADED}); // the walk is behind it
+        apply(g.s, &g.b);
+        assert_walks_to(g.s, "d.service");
+        assert_walks_to(g.s, "e.service");
         assert_walks_to(g.s, NULL);
         assert_walks_to(g.s, NULL);
         cluster_state_walk_begin(g.s);
-        assert_walks_to(g.s, "c.service");
+        assert_walks_to(g.s, "b.service");
         cluster_state_walk_begin(g.s);
-        assert_walks_to(g.s, "c.service");
+        assert_walks_to(g.s, "b.service");
 }
 
 static void a_walk_comes_to_what_an_image_has(void **state) {

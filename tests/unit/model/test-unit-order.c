@@ -82,6 +82,23 @@ static void check_one(const UnitOrder *o, size_t i) {
         assert_ptr_equal(unit_order_next(o, names[i]), next < UNITS ? &units[next] : NULL);
 }
 
+// The one behind a unit, whatever place it is said to have.
+static void check_behind(const UnitOrder *o, size_t i) {
+        size_t next = i + 1;
+        UnitPlace places[] = {{}, {.block = (size_t) rand() % 20, .at = (size_t) rand() % 200}};
+
+        while (next < UNITS && !is_in[next])
+                next++;
+        for (size_t k = 0; k < ELEMENTSOF(places); k++) {
+                UnitEntry *behind = unit_order_behind(o, &units[i], &places[k]);
+
+                assert_ptr_equal(behind, next < UNITS ? &units[next] : NULL);
+                if (behind)
+                        assert_ptr_equal(unit_order_behind(o, behind, &places[k]),
+                                         unit_order_next(o, names[next]));
+        }
+}
+
 static void units_come_and_go_and_are_in_order(void **state) {
         _cleanup_(unit_order_done) UnitOrder o = {};
 
@@ -98,6 +115,8 @@ static void units_come_and_go_and_are_in_order(void **state) {
                         continue;
                 is_in[i] = !is_in[i];
                 check_one(&o, i);
+                if (is_in[i])
+                        check_behind(&o, i);
                 if (round % (ROUNDS / LOOKS) == 0)
                         check_all(&o);
         }

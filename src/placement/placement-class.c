@@ -226,19 +226,12 @@ void shape_unref(Placement *p, uint32_t shape) {
 
 // ------------------------------------------------------------------------------------------------ globs
 
-uint16_t placement_name_hash(const char *name) {
-        return (uint16_t) map_hash(name, strlen(name));
-}
-
-static NameHead head_of(const char *text, size_t n) {
-        NameHead h = {};
-
-        memcpy(h.of, text, MIN_OF(n, sizeof(h.of)));
-        return h;
-}
-
 NameHead placement_name_head(const char *name) {
-        return head_of(name, strlen(name));
+        size_t n = strlen(name);
+        NameHead h = {.hash = (uint16_t) map_hash(name, n)};
+
+        memcpy(h.letters, name, MIN_OF(n, sizeof(h.letters)));
+        return h;
 }
 
 static bool is_of_any_class(const Placement *p, const char *claim) {
@@ -255,29 +248,27 @@ static bool is_for(const Placement *p, const Glob *g, uint32_t unit) {
                                  : glob_matches(g, u->name);
 }
 
-// What names that a glob may match have in common: all of it, or how it begins.
+// What the heads of names that a glob may match have in common.
 typedef struct Likeness {
-        bool whole;
-        uint16_t hash;
         NameHead head, mask;
 } Likeness;
 
 static Likeness likeness_of(const Glob *g) {
-        size_t n = is_claim(g->text) ? 0 : MIN_OF((size_t) g->plain, sizeof(NameHead));
-        Likeness l = {.whole = !g->text[g->plain] && !is_claim(g->text),
-                      .hash = placement_name_hash(g->text),
-                      .head = head_of(g->text, n)};
+        Likeness l = {.head = placement_name_head(g->text)};
 
-        memset(l.mask.of, 0xff, n);
+        if (is_claim(g->text))
+                return l;
+        memset(l.mask.letters, 0xff, MIN_OF((size_t) g->plain, sizeof(l.mask.letters)));
+        if (!g->text[g->plain]) // it is one name
+                memset(&l.mask, 0xff, sizeof(l.mask));
         return l;
 }
 
 static bool is_alike(const Placement *p, const Likeness *l, uint32_t unit) {
         const NameHead *h = &p->name_heads[unit];
 
-        return l->whole ? p->name_hashes[unit] == l->hash
-                        : (((h->of[0] ^ l->head.of[0]) & l->mask.of[0]) |
-                           ((h->of[1] ^ l->head.of[1]) & l->mask.of[1])) == 0;
+        return (((h->words[0] ^ l->head.words[0]) & l->mask.words[0]) |
+                ((h->words[1] ^ l->head.words[1]) & l->mask.words[1])) == 0;
 }
 
 // A glob came or went: units that it is for get another shape. If it is a claim that no class has to do with

@@ -153,8 +153,6 @@ static void queues_own(Placement *c) {
 
 static void units_own(Placement *c, bool named) {
         c->units = duplicate_used(c->units, c->unit_slots.n, sizeof *c->units, &c->units_allocated);
-        c->name_hashes = duplicate_used(c->name_hashes, c->unit_slots.n, sizeof *c->name_hashes,
-                                        &c->name_hashes_allocated);
         c->name_heads = duplicate_used(c->name_heads, c->unit_slots.n, sizeof *c->name_heads,
                                        &c->name_heads_allocated);
         for (uint32_t i = 0; !named && i < c->units_allocated; i++)

@@ -141,8 +141,12 @@ typedef struct PlacedUnit {
         uint8_t flags;
 } PlacedUnit;
 
-typedef struct NameHead { // how a name begins
-        uint64_t of[2];
+typedef union NameHead { // of a name: how it begins, and a hash of all of it
+        struct {
+                char letters[14];
+                uint16_t hash;
+        };
+        uint64_t words[2];
 } NameHead;
 
 typedef struct Ties { // of a unit, the first Link of each + 1; 0: it has none
@@ -214,14 +218,12 @@ struct Placement {
         Role *roles;
         Queue *queues;
         PlacedUnit *units;
-        uint16_t *name_hashes; // of these, beside each other: placement_name_hash()
-        NameHead *name_heads;  // likewise: placement_name_head()
+        NameHead *name_heads; // of these, beside each other
         Link *links;
         Ties *ties; // by unit, as far as any had a link
         uint32_t hosts_allocated, nodes_allocated, classes_allocated, selectors_allocated, shapes_allocated,
                 globs_allocated, groups_allocated, spreads_allocated, roles_allocated, queues_allocated,
-                units_allocated, name_hashes_allocated, name_heads_allocated, links_allocated,
-                ties_allocated;
+                units_allocated, name_heads_allocated, links_allocated, ties_allocated;
         Map classes_by_key, selectors_by_key, shapes_by_key, globs_by_text, groups_by_name, keys_by_name,
                 pairs_by_text, queues_by_key; // number + 1 as the value
         Key *keys;
@@ -282,8 +284,6 @@ bool conflict_on(const Placement *p, const Selector *s, uint32_t node);
 // The same for a unit that is there itself, and which unit's name or demand it is.
 bool conflict_with_others(const Placement *p, uint32_t unit);
 void conflicts_count(Placement *p, const Shape *shape, uint32_t node, int step);
-// Of names and of globs without wildcards.
-uint16_t placement_name_hash(const char *name);
 NameHead placement_name_head(const char *name);
 void shape_get(Placement *p, uint32_t class, const char *name, uint32_t *ret);
 void shape_unref(Placement *p, uint32_t shape);

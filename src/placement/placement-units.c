@@ -150,8 +150,6 @@ void placement_unit_add(Placement *p, const char *name, uint32_t class, uint32_t
         shape_get(p, class, name, &shape);
         slots_take(&p->unit_slots, ret);
         table_grow(&p->units, &p->units_allocated, *ret + 1, sizeof *p->units);
-        table_grow(&p->name_hashes, &p->name_hashes_allocated, *ret + 1, sizeof *p->name_hashes);
-        p->name_hashes[*ret] = placement_name_hash(name);
         table_grow(&p->name_heads, &p->name_heads_allocated, *ret + 1, sizeof *p->name_heads);
         p->name_heads[*ret] = placement_name_head(name);
         p->units[*ret] = (PlacedUnit){.name = name,

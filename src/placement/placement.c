@@ -275,7 +275,6 @@ static size_t things_bytes(const Placement *p) {
                p->groups_allocated * sizeof *p->groups + p->spreads_allocated * sizeof *p->spreads +
                p->roles_allocated * sizeof *p->roles + p->queues_allocated * sizeof *p->queues +
                p->units_allocated * sizeof *p->units +
-               p->name_hashes_allocated * sizeof *p->name_hashes +
                p->name_heads_allocated * sizeof *p->name_heads +
                p->links_allocated * sizeof *p->links + p->ties_allocated * sizeof *p->ties +
                p->keys_allocated * sizeof *p->keys + p->pairs_allocated * sizeof *p->pairs;
@@ -383,7 +382,6 @@ static void free_tables(Placement *p) {
         FREE_TABLE(p, role_heap);
         FREE_TABLE(p, queues);
         FREE_TABLE(p, units);
-        FREE_TABLE(p, name_hashes);
         FREE_TABLE(p, name_heads);
         FREE_TABLE(p, links);
         FREE_TABLE(p, ties);

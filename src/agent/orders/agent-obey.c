@@ -161,9 +161,10 @@ static void unwant_the_rest(AgentNode *node) {
                 if (u->in_welcome)
                         continue;
                 agent_secrets_ordered(node, u->name, NULL);
+                // A gone unit was wanted, and is kept until its last report is sent.
                 if (u->has_held || u->has_wanted || agent_unit_doing(u)->busy != PLAN_NOTHING)
                         (void) agent_unit_unwant(u); // out of memory: the next Welcome tries again
-                else if (!u->gone) // a gone unit is kept until its last report is sent
+                else
                         agent_unit_free(u);
         }
 }

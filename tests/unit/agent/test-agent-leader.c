@@ -457,6 +457,7 @@ static void what_ends_between_attach_and_welcome_is_told_to_be_gone(void **state
         forget_reports();
         pid1_hold_jobs(pid1, false);
         loop_until(!has_file("web.service"));
+        loop_until(agent_unit_find(w.agent->system, "web.service")->gone);
         send_welcome(NULL, 0, 60000);
         loop_until(w.attached);
         loop_until(is_gone("web.service"));

@@ -24,6 +24,7 @@ static unsigned n_place_asks;
 static _Atomic unsigned n_stuck, n_let_be; // looks that a dead file system has, and had
 static uv_sem_t let_be;
 static _Atomic bool is_alive_again;
+static _Atomic bool is_root_dead; // the root of the mount is not answered either
 static bool one_mount_for_each; // path below DEAD, with a device of its own
 static unsigned n_tables; // how often the table of mounts was read
 #define LINK_TO_DEAD "/alive/link-to-dead" // what hangs is only known to lie behind it
@@ -79,7 +80,9 @@ int __wrap_statx(int dir, const char *path, int flags, unsigned mask, struct sta
         bool is_link = streq(path, LINK_TO_DEAD) || streq(path, LINK_SEEN),
              follows = !(flags & AT_SYMLINK_NOFOLLOW);
 
-        if ((str_has_prefix(path, DEAD) || (streq(path, LINK_TO_DEAD) && follows)) && !is_alive_again)
+        if ((str_has_prefix(path, DEAD) || (streq(path, "/dead") && is_root_dead) ||
+             (streq(path, LINK_TO_DEAD) && follows)) &&
+            !is_alive_again)
                 hang();
         if (streq(path, "/etc/argosy-test"))
                 return __real_statx(dir, "/etc", flags, mask, ret);
@@ -174,6 +177,7 @@ static void a_dead_file_system_is_no_place_and_holds_up_nobody_else(void **state
                                         b = bound_over("b.service", ALIVE),
                                         c = bound_over("c.service", DEAD "c");
 
+        is_root_dead = true; // the next look would hang there, too
         meet_leader(NULL, 0);
         order(&a, 5);
         loop_until(n_stuck == 1);
@@ -191,7 +195,7 @@ static void a_dead_file_system_is_no_place_and_holds_up_nobody_else(void **state
         for (unsigned i = 0; i < 2; i++)
                 try_again_now((const char *[]){"a.service", "c.service"}[i]);
         loop_until(pid1_is_active(pid1, "a.service") && pid1_is_active(pid1, "c.service"));
-        is_alive_again = false;
+        is_alive_again = is_root_dead = false;
 }
 
 // What the link leads to is not known, and nothing else is blamed for it.

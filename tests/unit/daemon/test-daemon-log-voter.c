@@ -385,6 +385,7 @@ static void voters_that_change_while_a_log_goes_do_not_promise_it_again(void **s
 static void what_the_disk_has_done_when_the_daemon_ends_is_told_to_nobody(void **state) {
         w.d.peers->raft_id = 0;
         order_open(6);
+        w.bad_secret = true; // who obeys this order has something to say at once
         order_open(7);
         w.d.end = DAEMON_EXIT;
         disk_works();

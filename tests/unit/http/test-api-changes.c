@@ -47,6 +47,7 @@ static void what_the_cluster_waits_for_is_no_answer(void **state) {
         Client *c = say(0, POST("/v1/jobs", "application/json", "37", STOP));
         RUN_UNTIL(w.n_calls == 1);
         http_call_respond(w.calls[0], A_RESPONSE_WITH(.awaits = (char *) "n2 to resolve x.example/web:1"));
+        assert_int_equal(w.calls[0]->n_parts, 0); // nor is it kept with the answer
         answer_change(w.calls[0], 0, 17);
         RUN_UNTIL(has(c, "]}\n"));
         assert_true(has(c, "HTTP/1.1 202 "));
@@ -168,15 +169,22 @@ static void a_job_is_told_by_a_leader_or_without_one_and_not_half_so(void **stat
         assert_true(has(c, "HTTP/1.1 503 ") && !has(c, "behind-0.service"));
 }
 
+#define ANNOUNCE(length) POST("/v1/jobs", "application/x-ndjson", length, "")
+
+// Some of them add up to all that a user may have, to the last byte.
 static void who_only_announces_a_body_takes_room_from_nobody(void **state) {
-        for (size_t i = 0; i < 5; i++)
-                (void) say(i, POST("/v1/jobs", "application/x-ndjson", "33554432", ""));
-        for (size_t i = 0; i < 5; i++) { // and they were heard
+        static const char *const announced[] = {ANNOUNCE("33554432"), ANNOUNCE("16777216"),
+                                                ANNOUNCE("8388608"), ANNOUNCE("4194304")};
+
+        static_assert(HELD_PER_OWNER % 4194304 == 0 && HELD_PER_USER % 4194304 == 0, "the smallest of them");
+        for (size_t i = 0; i < ELEMENTSOF(announced); i++)
+                (void) say(i, announced[i]);
+        for (size_t i = 0; i < ELEMENTSOF(announced); i++) { // and they were heard
                 (void) say(i, "{");
                 uv_run(&world.loop, UV_RUN_NOWAIT);
         }
         w.waits = true;
-        Client *c = say(5, POST("/v1/jobs", "application/json", "37", STOP));
+        Client *c = say(ELEMENTSOF(announced), POST("/v1/jobs", "application/json", "37", STOP));
         RUN_UNTIL(w.n_calls == 1 || has(c, "HTTP/1.1 "));
         assert_int_equal(w.n_calls, 1);
         answer_change(w.calls[0], 0, 17);

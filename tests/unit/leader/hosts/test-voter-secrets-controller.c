@@ -253,6 +253,14 @@ static void one_is_lost_only_when_each_voter_has_said_that_it_has_it_not(void **
         pass();
         assert_true(voter_secrets_controller_is_lost(g.leader, "key", 1));
         assert_false(voter_secrets_controller_is_lost(g.leader, "key", 2));
+        attach_anew(3);
+        rig_host_off(&g, 3);
+        rig_elect_anew(&g); // it has heard nothing of that host, and the log names nobody who has it
+        pass();
+        assert_false(voter_secrets_controller_is_lost(g.leader, "key", 1));
+        rig_host_on(&g, 3, false);
+        pass();
+        assert_true(voter_secrets_controller_is_lost(g.leader, "key", 1));
 }
 
 static void who_says_over_and_over_that_he_has_it_not_is_not_told_as_often(void **state) {

@@ -231,6 +231,21 @@ static void who_waits_hears_that_the_last_one_on_its_way_has_failed(void **state
         assert_int_equal(count_old(), 2);
 }
 
+// It was on its way before anybody waited, when nobody counted those that are, and is not looked at since.
+static void who_waits_is_told_nothing_before_it_is_known_who_is_on_the_way(void **state) {
+        start_old_on(2, 1, 2, OLD);
+        start_old_on(3, 4, 4, OLD);
+        g.start_ms = START_MS;
+        rig_change(&g, ARGOSY__VERB__VERB_RESTART, "old@4.service", NULL);
+        uint64_t revision = start("new.service", NEW);
+        RigAnswer *a = rig_wait(&g, START, "new.service", revision);
+
+        assert_false(a->final);
+        (void) least_old_in(24);
+        assert_true(a->final);
+        assert_int_equal(rig_last(a)->progress->done[0]->status, 0);
+}
+
 static void it_can_be_stopped_and_started_again_while_it_waits(void **state) {
         uint64_t revision;
 
@@ -314,6 +329,7 @@ RUN_TESTS(
         TEST(who_waits_for_the_start_waits_as_long_as_somebody_is_on_the_way),
         TEST(who_waits_for_what_cannot_begin_is_told_why),
         TEST(who_waits_hears_that_the_last_one_on_its_way_has_failed),
+        TEST(who_waits_is_told_nothing_before_it_is_known_who_is_on_the_way),
         TEST(it_can_be_stopped_and_started_again_while_it_waits),
         TEST(who_preempts_and_replaces_waits_for_both),
         TEST(a_unit_that_runs_goes_on_beside_those_that_it_begins_to_replace),

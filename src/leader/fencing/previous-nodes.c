@@ -27,6 +27,7 @@
 #include "previous-nodes.h"
 #include "registry.h"
 #include "rollout-content.h"
+#include "scheduler-nodes.h"
 #include "tables.h"
 #include "turn.h"
 #include "unit-deadlines.h"
@@ -266,27 +267,42 @@ static int add_named(const Leader *l, const UnitEntry *e, Nodes *nodes) {
         return k;
 }
 
-// A node of a unit that runs on all of them: it was seen or ordered there, or is to be there and this leader
-// has not heard the host. What left the node before has its tombstone.
+// A node of a unit that runs on all of them: it was seen or ordered there, or this leader has not heard the
+// host and its content admits the node: who is there and keeps it out now may have come after it. What has
+// left the node before has its tombstone.
 static bool is_known(const Leader *l, const Unit *u, const UnitEntry *e, const Node *n, WantedOn wanted_on) {
         if (!host_has_reported(n->host))
-                return wanted_on(l, u, e, n);
+                return unit_may_be_wanted_on(l, u, e, n);
         return u && unit_on_node_find(u, n) &&
                (!cluster_state_find_tombstone(l->state, u->name, n->number) || wanted_on(l, u, e, n));
 }
 
+static bool has_or_is_to_have(const Leader *l, const Unit *u, const UnitEntry *e, const Node *n,
+                              WantedOn wanted_on) {
+        return (is_known(l, u, e, n, wanted_on) && previous_node_may_run(l, e->record->name, u, e, n)) ||
+               is_due(l, u, e, n, wanted_on);
+}
+
+bool previous_node_of_all(const Leader *l, const Unit *u, const UnitEntry *e, const Node *n) {
+        return has_or_is_to_have(l, u, e, n, unit_wanted_on);
+}
+
+// Why a unit of all nodes leaves nodes.
+typedef struct Leaving {
+        WantedOn wanted_on;
+        UnitOptions *admitting; // it stays on those that these options admit; NULL: on none
+} Leaving;
+
 // The first that are added, since none is looked for among those that are there.
-static int add_all_nodes(const Leader *l, const UnitEntry *e, WantedOn wanted_on, Nodes *nodes) {
+static int add_all_nodes(const Leader *l, const UnitEntry *e, const Leaving *x, Nodes *nodes) {
         const Unit *u = unit_find(l, e->record->name);
         int r = 0;
 
         map_foreach (slot, &l->nodes) {
                 const Node *n = slot->value;
 
-                if (r >= 0 &&
-                    ((is_known(l, u, e, n, wanted_on) &&
-                      previous_node_may_run(l, e->record->name, u, e, n)) ||
-                     is_due(l, u, e, n, wanted_on)))
+                if (r >= 0 && has_or_is_to_have(l, u, e, n, x->wanted_on) &&
+                    !(x->admitting && node_admits(l, n, x->admitting)))
                         r = nodes_append(nodes, n->number);
         }
         return r;
@@ -304,17 +320,60 @@ static bool is_everywhere(const Argosy__UnitRecord *r) {
         return r->global && r->target != ARGOSY__TARGET__TARGET_INACTIVE;
 }
 
-static bool has_same_content(const UnitEntry *e, const Argosy__UnitRecord *next) {
-        const ProtobufCBinaryData *now = &e->record->spec;
+// 0, -EINVAL, or -ENOMEM.
+static int options_in_batch(const BatchBuilder *b, const Argosy__UnitRecord *next, UnitOptions **ret) {
+        _cleanup_(unit_file_freep) UnitFile *file = NULL;
+        const ProtobufCBinaryData *content;
+        Argosy__LogBatch *part;
+        Hash hash;
+        int r = hash_from_bytes(next->spec.data, next->spec.len, &hash)
+                        ? batch_builder_read_spec(b, &hash, &part)
+                        : -EINVAL;
 
-        return now->len == next->spec.len && memcmp(now->data, next->spec.data, now->len) == 0;
+        if (r < 0)
+                return r;
+        if (!part)
+                return -EINVAL;
+        content = &part->ops[0]->spec->content;
+        r = unit_file_parse(next->name, content->data, content->len, &file, NULL);
+        message_free(part);
+        return r < 0 ? r : unit_file_expand(file, next->name, next->name, ret, NULL);
+}
+
+// The options of a record that the batch is about to put, whose content the log may not have yet. *ret NULL:
+// it cannot be read. 0 or -ENOMEM.
+static int options_of_next(const Leader *l, const BatchBuilder *b, const Argosy__UnitRecord *next,
+                           UnitOptions **ret) {
+        UnitEntry e = {.record = (Argosy__UnitRecord *) next, .spec = rollout_spec(l, &next->spec)};
+        int r;
+
+        *ret = NULL;
+        r = e.spec ? unit_options_of(&e, ret) : options_in_batch(b, next, ret);
+        return r == -ENOMEM ? r : 0;
+}
+
+// What the next record takes a unit of all nodes from.
+static int add_left(const Leader *l, const BatchBuilder *b, const UnitEntry *e,
+                    const Argosy__UnitRecord *next, Nodes *nodes) {
+        bool same = record_has_spec_of(e->record, next), stays = is_everywhere(next);
+        Leaving x = {.wanted_on = same ? unit_wanted_on : unit_may_be_wanted_on};
+        int r = 0;
+
+        if (same && stays)
+                return 0;
+        if (stays)
+                r = options_of_next(l, b, next, &x.admitting);
+        if (r == 0)
+                r = add_all_nodes(l, e, &x, nodes);
+        unit_options_unref(x.admitting);
+        return r;
 }
 
 // How long a guard of contents from before may let run what is on one of the nodes, when the record is the
 // next one. What a host has of the next content already, or took up again, has that one's guard.
 static uint64_t former_fence_us(const Leader *l, const UnitEntry *e, const Argosy__UnitRecord *next,
                                 const Nodes *nodes) {
-        uint64_t fence_us = has_same_content(e, next) ? unit_record_former_fence_us(e->record)
+        uint64_t fence_us = record_has_spec_of(e->record, next) ? unit_record_former_fence_us(e->record)
                                                       : previous_node_fence_us(l, e);
         const Unit *u = fence_us > 0 ? unit_find(l, next->name) : NULL;
 
@@ -324,16 +383,15 @@ static uint64_t former_fence_us(const Leader *l, const UnitEntry *e, const Argos
         return 0;
 }
 
-int previous_nodes_of_record(const Argosy__UnitRecord *next, uint32_t **ret, size_t *ret_n,
-                             uint64_t *ret_fence_us, void *userdata) {
-        const Leader *l = userdata;
+int previous_nodes_of_record(const BatchBuilder *b, const Argosy__UnitRecord *next, uint32_t **ret,
+                             size_t *ret_n, uint64_t *ret_fence_us) {
+        const Leader *l = b->userdata;
         const UnitEntry *e = cluster_state_find_unit(l->state, next->name);
         Nodes nodes = {};
         int r = 0;
 
-        if (e && is_everywhere(e->record) && !is_everywhere(next))
-                r = add_all_nodes(l, e, has_same_content(e, next) ? unit_wanted_on : unit_may_be_wanted_on,
-                                  &nodes);
+        if (e && is_everywhere(e->record))
+                r = add_left(l, b, e, next, &nodes);
         if (r >= 0 && e)
                 r = add_named(l, e, &nodes);
         if (r < 0) {
@@ -372,7 +430,7 @@ int previous_nodes_of_removed(const char *name, BatchBuilderRemoval *ret, void *
         *ret = (BatchBuilderRemoval){};
         if (!e)
                 return 0;
-        r = is_everywhere(e->record) ? add_all_nodes(l, e, unit_wanted_on, &nodes)
+        r = is_everywhere(e->record) ? add_all_nodes(l, e, &(Leaving){.wanted_on = unit_wanted_on}, &nodes)
                                      : add_forgotten(l, e, &nodes);
         if (r >= 0)
                 r = add_named(l, e, &nodes);

@@ -20,6 +20,9 @@ bool previous_node_is_silent(const Leader *l, const char *name, const Unit *u, c
                              const Node *n);
 bool previous_node_only_host_reports(const Leader *l, const char *name, const Unit *u, const UnitEntry *e,
                                      const Node *n);
+// Whether a unit of all nodes may run on this one now, or is about to be ordered there: what an entry that
+// takes it from there has to tell the next leader.
+bool previous_node_of_all(const Leader *l, const Unit *u, const UnitEntry *e, const Node *n);
 // How long after its host is lost the guard of the unit has certainly ended it; 0: it has none.
 uint64_t previous_node_fence_us(const Leader *l, const UnitEntry *e);
 // The node that the unit is to end on before it begins on this node, maybe anew, and until when at most;
@@ -36,7 +39,7 @@ int previous_node_ends_at(Leader *l, Unit *u, uint64_t at_us);
 void previous_nodes_on_unit(Leader *l, Unit *u, const UnitEntry *e);
 void previous_nodes_on_time(Leader *l);
 // For BatchBuilder.previous_nodes.
-int previous_nodes_of_record(const Argosy__UnitRecord *next, uint32_t **ret, size_t *ret_n,
-                             uint64_t *ret_fence_us, void *userdata);
+int previous_nodes_of_record(const BatchBuilder *b, const Argosy__UnitRecord *next, uint32_t **ret,
+                             size_t *ret_n, uint64_t *ret_fence_us);
 // For BatchBuilder.removed.
 int previous_nodes_of_removed(const char *name, BatchBuilderRemoval *ret, void *userdata);

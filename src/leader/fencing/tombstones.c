@@ -12,8 +12,9 @@
 // for each host.
 //
 // What drives a global unit from a node by the host's own record, a label or its mode, brings the tombstone
-// in the same entry. What does so by the records of others, a unit that takes its place or its own new
-// content, brings it in the next one: what follows for all nodes is seen when that entry has been applied.
+// in the same entry; with its own new content its record names the node. What does so by the records of
+// others, a unit that takes its place or a pool, brings it in the next one: what follows for all nodes is
+// seen when that entry has been applied.
 //
 // A tombstone is over when its host has said that it has let go, or is told to have the unit again.
 // Node.fencing.open is the first one of the node that was not over when it was looked at; those before it
@@ -177,8 +178,16 @@ void tombstones_on_time(Leader *l) {
 
 // -------------------------------------------------------------------------------------------- leaving nodes
 
+// What another content takes from the node names it in the record.
+static bool is_left(const UnitEntry *e, const Node *n) {
+        for (size_t i = 0; i < e->record->n_left; i++)
+                if (e->record->left[i] == n->number)
+                        return true;
+        return false;
+}
+
 static bool is_forgotten(const Leader *l, const UnitOnNode *s, const UnitEntry *e) {
-        return unit_on_node_is_known(s) && !unit_wanted_on(l, s->unit, e, s->node) &&
+        return unit_on_node_is_known(s) && !unit_wanted_on(l, s->unit, e, s->node) && !is_left(e, s->node) &&
                !cluster_state_find_tombstone(l->state, s->unit->name, s->node->number) &&
                previous_node_may_run(l, s->unit->name, s->unit, e, s->node);
 }
@@ -229,15 +238,14 @@ static const Argosy__NodeRecord *find_node(const Argosy__HostRecord *host, uint3
 }
 
 // Whether the host's next record is no place for what runs there now.
-static bool is_driven_out(const Leader *l, const UnitOnNode *s, const UnitEntry *e,
+static bool is_driven_out(const Leader *l, const Unit *u, const UnitEntry *e, const Node *n,
                           const Argosy__HostRecord *next) {
-        const Argosy__NodeRecord *record = find_node(next, s->node->number);
+        const Argosy__NodeRecord *record = find_node(next, n->number);
         UnitOptions *options;
         bool admits;
 
-        if (!record || !unit_on_node_is_known(s) || !unit_wanted_on(l, s->unit, e, s->node) ||
-            cluster_state_find_tombstone(l->state, s->unit->name, s->node->number) ||
-            !previous_node_may_run(l, s->unit->name, s->unit, e, s->node))
+        if (!record || cluster_state_find_tombstone(l->state, u->name, n->number) ||
+            !unit_may_be_wanted_on(l, u, e, n) || !previous_node_of_all(l, u, e, n))
                 return false;
         if (record->mode == ARGOSY__NODE_MODE__MODE_MAINTENANCE)
                 return true;
@@ -261,10 +269,9 @@ int tombstones_chunk_with_host(Leader *l, BatchBuilder *b, const Argosy__HostRec
                         continue;
                 list_foreach (k, &h->nodes) {
                         Node *n = CONTAINER_OF(k, Node, of_host);
-                        const UnitOnNode *s = unit_on_node_find(u, n);
                         int r;
 
-                        if (!s || !is_driven_out(l, s, e, next))
+                        if (!is_driven_out(l, u, e, n, next))
                                 continue;
                         if (!batch_builder_takes_more(b)) // the rest with the next entry
                                 return 0;

@@ -50,6 +50,7 @@ typedef struct Key {
         bool put;        // a unit is put, with these
         Argosy__Target target;
         uint32_t node;
+        size_t at, packed; // a content: where its operation is, and how long
         size_t len;
         uint8_t bytes[];
 } Key;
@@ -239,7 +240,7 @@ int batch_builder_put_unit(BatchBuilder *b, Argosy__UnitRecord *record, unsigned
         int r;
 
         if (b->previous_nodes) {
-                r = b->previous_nodes(record, &left, &full.n_left, &former_fence_us, b->userdata);
+                r = b->previous_nodes(b, record, &left, &full.n_left, &former_fence_us);
                 if (r < 0)
                         return r;
                 full.left = left;
@@ -344,13 +345,29 @@ bool batch_builder_has_spec(const BatchBuilder *b, const Hash *hash) {
 
 static int put_spec(BatchBuilder *b, const Hash *hash, const void *content, size_t len, bool file) {
         Argosy__Spec spec = ARGOSY__SPEC__INIT;
+        size_t at = b->packed.len;
+        Key *key;
+        int r;
 
         if (batch_builder_has_spec(b, hash))
                 return 0;
         spec.file = file;
         spec.hash = (ProtobufCBinaryData){.data = (uint8_t *) hash->bytes, .len = HASH_SIZE};
         spec.content = (ProtobufCBinaryData){.data = (uint8_t *) content, .len = len};
-        return append_record(b, KEY_SPEC, hash->bytes, HASH_SIZE, &spec);
+        r = append_record(b, KEY_SPEC, hash->bytes, HASH_SIZE, &spec);
+        if (r < 0)
+                return r;
+        key = touched(b, KEY_SPEC, hash->bytes, HASH_SIZE);
+        key->at = at;
+        key->packed = b->packed.len - at;
+        return 0;
+}
+
+int batch_builder_read_spec(const BatchBuilder *b, const Hash *hash, Argosy__LogBatch **ret) {
+        const Key *key = touched(b, KEY_SPEC, hash->bytes, HASH_SIZE);
+
+        *ret = key ? argosy__log_batch__unpack(NULL, key->packed, b->packed.data + key->at) : NULL;
+        return key && !*ret ? -ENOMEM : 0;
 }
 
 int batch_builder_put_spec(BatchBuilder *b, const Hash *hash, const void *content, size_t len) {

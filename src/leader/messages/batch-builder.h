@@ -33,7 +33,8 @@ typedef struct BatchBuilderRemoval {
         uint64_t fence_us; // as in LogOp.TombstonePut
 } BatchBuilderRemoval;
 
-typedef struct BatchBuilder {
+typedef struct BatchBuilder BatchBuilder;
+struct BatchBuilder {
         Buf packed;
         // What the leader fills by itself, and units up to which requests are taken. Applying and following
         // an entry costs some 20 us for each of its units, all in one turn. 0: any number.
@@ -43,8 +44,8 @@ typedef struct BatchBuilder {
         uint32_t feature_level; // what the log may contain; 0: nobody asks
         // Which nodes the unit of a record may still run on besides those where it places it, as an array
         // that is freed, and UnitExtra.former_fence_us; 0 or -ENOMEM. NULL: as the record says.
-        int (*previous_nodes)(const Argosy__UnitRecord *record, uint32_t **ret, size_t *ret_n,
-                              uint64_t *ret_fence_us, void *userdata);
+        int (*previous_nodes)(const BatchBuilder *b, const Argosy__UnitRecord *record, uint32_t **ret,
+                              size_t *ret_n, uint64_t *ret_fence_us);
         // UnitExtra.data_node of the record, asked with `previous_nodes`. NULL: none has data.
         uint32_t (*data_node)(const Argosy__UnitRecord *record, void *userdata);
         // The same about the unit of a record that is removed. 0 or -ENOMEM. NULL: nowhere.
@@ -61,7 +62,7 @@ typedef struct BatchBuilder {
         // for it.
         bool judges;
         ClusterRefusal refusal; // why the last one was that got -EDQUOT
-} BatchBuilder;
+};
 
 typedef struct BatchBuilderMark {
         size_t len, n_touched, n_ops;
@@ -101,6 +102,9 @@ int batch_builder_put_spec(BatchBuilder *b, const Hash *hash, const void *conten
 // that the next content names
 int batch_builder_put_file(BatchBuilder *b, const Hash *hash, const void *content, size_t len);
 bool batch_builder_has_spec(const BatchBuilder *b, const Hash *hash);
+// What the batch has of that hash, as an entry of one operation that is freed with message_free(); NULL: it
+// has none. 0 or -ENOMEM.
+int batch_builder_read_spec(const BatchBuilder *b, const Hash *hash, Argosy__LogBatch **ret);
 int batch_builder_put_host(BatchBuilder *b, Argosy__HostRecord *record);
 int batch_builder_remove_host(BatchBuilder *b, uint32_t host);
 int batch_builder_put_token(BatchBuilder *b, Argosy__TokenRecord *record);

@@ -22,10 +22,14 @@ enum { FENCE_MS = 17019, QUICK_FENCE_MS = 3005 }; // see test-node-loss-policy.c
 
 RIG_OF(3)
 
-static const char *reason_of(const char *unit) {
+static const RigAnswer *ask_why(const char *unit) {
         Argosy__Request__Why why = MESSAGE_OF(request__why, .names = (char **) &unit, .n_names = 1);
 
-        return rig_ask(&g, A_REQUEST(WHY, why, &why))->responses[0]->status_reply->why;
+        return rig_ask(&g, A_REQUEST(WHY, why, &why));
+}
+
+static const char *reason_of(const char *unit) {
+        return ask_why(unit)->responses[0]->status_reply->why;
 }
 
 // The host is up and its units run, but nothing reaches it or comes from it, and both ends have noticed.
@@ -490,7 +494,105 @@ static void a_record_names_where_it_is_to_be_ordered_though_its_next_content_is_
         assert_true(has_left(3));
 }
 
+#define EVERYWHERE_BUT_3 SERVICE "[X-Argosy]\nGlobal=yes\nHost=n1\nHost=n2\n"
+
+// Everywhere, and host 3 runs it and is not heard by the leader that there is now.
+static void run_everywhere_unheard(void) {
+        (void) rig_change(&g, START, X, EVERYWHERE);
+        assert_true(runs_on(3));
+        cut(3);
+        change_leader();
+}
+
+static bool waits_for_3(void) {
+        const RigAnswer *a = ask_why(X);
+
+        for (size_t i = 0; i < a->n; i++) // one of each node
+                if (a->responses[i]->what_case == ARGOSY__RESPONSE__WHAT_STATUS_REPLY &&
+                    streq(a->responses[i]->status_reply->why,
+                          "it waits until it has ended on n3, which is not heard at present"))
+                        return true;
+        return false;
+}
+
+static void assert_waits_for_3(void) {
+        change_leader();
+        (void) rig_change_with_and_settle(&g, START, X, SERVICE, true, NULL);
+        assert_false(rig_record(&g, X)->global);
+        assert_true(waits_for_3());
+        heal(3);
+        assert_true(runs_on(1) + runs_on(2) + runs_on(3) == 1);
+}
+
+static void a_content_for_fewer_nodes_names_the_others(void **state) {
+        run_everywhere_unheard();
+        (void) rig_change_with_and_settle(&g, START, X, EVERYWHERE_BUT_3, true, NULL);
+        assert_true(rig_record(&g, X)->global && has_left(3) && !has_left(1) && !has_left(2));
+        assert_waits_for_3();
+}
+
+// The log has that content already.
+static void a_content_of_another_unit_for_fewer_nodes_names_the_others(void **state) {
+        (void) rig_change(&g, ARGOSY__VERB__VERB_LOAD, "y.service", EVERYWHERE_BUT_3);
+        run_everywhere_unheard();
+        (void) rig_change_with_and_settle(&g, START, X, EVERYWHERE_BUT_3, true, NULL);
+        assert_true(has_left(3) && !has_left(1) && !has_left(2));
+        assert_waits_for_3();
+}
+
+static void a_content_for_the_same_nodes_names_none(void **state) {
+        run_everywhere_unheard();
+        (void) rig_change_with_and_settle(&g, START, X, EVERYWHERE "RestartElsewhere=no\n", true, NULL);
+        assert_int_equal(rig_record(&g, X)->n_left, 0);
+}
+
+// A leader that dies behind the first of two entries would have forgotten it.
+static void a_content_for_fewer_nodes_names_those_that_are_heard_in_the_same_entry(void **state) {
+        unsigned batches;
+
+        (void) rig_change(&g, START, X, EVERYWHERE);
+        batches = g.batches;
+        rig_host(&g, 3)->deaf = true;
+        (void) rig_change_as_job(&g, START, X, EVERYWHERE_BUT_3);
+        assert_int_equal(g.batches, batches + 1);
+        assert_true(has_left(3));
+        rig_settle(&g);
+        assert_int_equal(cluster_state_n_tombstones(g.state), 0);
+}
+
+static void a_content_for_fewer_nodes_names_where_it_is_about_to_be_ordered(void **state) {
+        (void) rig_change_with(&g, START, X, EVERYWHERE, false, NULL);
+        (void) rig_change_with_and_settle(&g, START, X, EVERYWHERE_BUT_3, true, NULL);
+        assert_true(rig_record(&g, X)->global && has_left(3));
+}
+
+static void who_came_to_a_node_does_not_hide_what_ran_there(void **state) {
+        (void) rig_change(&g, START, X, EVERYWHERE "Conflicts=y.service\n");
+        assert_true(runs_on(3));
+        cut(3);
+        change_leader();
+        (void) rig_change_with_and_settle(&g, START, "y.service", SERVICE "[X-Argosy]\nHost=n3\n", false,
+                                          NULL);
+        (void) rig_change_with_and_settle(&g, START, X, EVERYWHERE_BUT_3, true, NULL);
+        assert_true(has_left(3));
+        assert_waits_for_3();
+}
+
+static void maintenance_of_a_node_does_not_hide_what_ran_there(void **state) {
+        run_everywhere_unheard();
+        (void) rig_set_host_mode(&g, 3, ARGOSY__NODE_MODE__MODE_MAINTENANCE, 0);
+        assert_non_null(cluster_state_find_tombstone(g.state, X, rig_host(&g, 3)->virtual.node));
+        assert_waits_for_3();
+}
+
 RUN_TESTS(
+        RIG_TEST(a_content_for_fewer_nodes_names_the_others),
+        RIG_TEST(a_content_of_another_unit_for_fewer_nodes_names_the_others),
+        RIG_TEST(a_content_for_the_same_nodes_names_none),
+        RIG_TEST(a_content_for_fewer_nodes_names_those_that_are_heard_in_the_same_entry),
+        RIG_TEST(a_content_for_fewer_nodes_names_where_it_is_about_to_be_ordered),
+        RIG_TEST(who_came_to_a_node_does_not_hide_what_ran_there),
+        RIG_TEST(maintenance_of_a_node_does_not_hide_what_ran_there),
         RIG_TEST(a_record_names_where_the_next_content_could_not_be),
         RIG_TEST(a_record_names_where_it_is_to_be_ordered_though_its_next_content_is_not),
         RIG_TEST(a_link_that_is_down_for_a_moment_ends_no_unit),

@@ -487,7 +487,7 @@ static void what_the_cluster_does_by_itself_without_room_is_counted(void **state
         run_where_role_is_web();
         lose_2();
         cluster_state_set_limit(g.state, REFUSAL_TOMBSTONES, 0);
-        (void) rig_change_as_job(&g, START, X, LABELLED "MachineMetadata=disk=ssd\n");
+        (void) rig_change_as_job(&g, START, "before-x.service", GLOBAL "Conflicts=" X "\n");
         rig_settle(&g);
         assert_int_equal(n_tombstones(), 0);
         assert_int_equal(leader_stats(g.leader).nodes_not_remembered, 1);

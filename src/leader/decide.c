@@ -458,7 +458,7 @@ static int decide_open_jobs(Decision *d) {
 static const DecideStep steps[] = {
         // what this leader decides of its own accord
         {WHEN(DUE_LIST(jobs_reverting)), reverts_decide},
-        {WHEN(DUE_LIST(moving)), decide_moves, .moves = true},
+        {WHEN(DUE_SET(moving.n)), decide_moves, .moves = true},
         {WHEN(DUE_LIST(retries), DUE_LIST(retries_stuck)), decide_retries, .moves = true},
         {WHEN(DUE_LIST(outcomes)), decide_outcomes},
         {WHEN(DUE_LIST(pending_records_due)), decide_hosts},
@@ -546,7 +546,7 @@ static const LeftStep left_steps[] = {
 
 // Units that wait for a node may be judged in several turns, before the first of them gets one.
 static bool nothing_is_left(const Leader *l) {
-        return list_is_empty(&l->moving) && !schedule_first(l, SCHEDULE_DUE) &&
+        return !units_are_moving(l) && !schedule_first(l, SCHEDULE_DUE) &&
                !schedule_first(l, SCHEDULE_LAST);
 }
 

@@ -69,7 +69,7 @@ void virtual_host_forget(VirtualHost *h) {
 }
 
 bool virtual_unit_is_under_way(const VirtualUnit *u) {
-        return u->ending.place > 0 || list_is_linked(&u->awaits);
+        return deadline_is_set(&u->ending) || list_is_linked(&u->awaits);
 }
 
 static void mark(VirtualHost *h, VirtualUnit *u) {

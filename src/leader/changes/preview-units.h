@@ -37,7 +37,6 @@ typedef struct PreviewUnit {
         // replaces others.
         struct PreviewUnit *next_there, *next_replacer;
         uint32_t left;     // likewise: where it was before; 0: nowhere
-        bool keeps_place; // likewise: it was there, and came after the first who replaces others
         bool awaits;       // likewise: those whom it replaces are to leave before its host hears of it
         BudgetShare share; // likewise: what of it is counted in its group's budget
 } PreviewUnit;

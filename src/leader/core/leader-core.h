@@ -10,6 +10,7 @@
 #include "companions.h"
 #include "deadline-heap.h"
 #include "dependencies.h"
+#include "heap.h"
 #include "job-tally.h"
 #include "leader.h"
 #include "lease.h"
@@ -289,7 +290,8 @@ struct Leader {
         int64_t wall_judged_us;  // what leader_wall() was ahead of our boot clock when that was followed
         uint64_t n_host_changes; // of what any of them is like (host_mark_place())
         ListNode lost_hosts;     // Host.lost
-        ListNode globals, moving, moved; // Unit.queue: see unit-event.c
+        ListNode globals, moved;         // UnitWork.queue: see unit-event.c
+        Heap moving;                     // UnitWork.moving, by the units' names: unit-event.c alone
         size_t n_pending;                // units that are pending or stranded
         DeadlineHeap unit_deadlines[UNIT_DEADLINES]; // UnitWork.deadlines: unit-deadlines.c alone
         ListNode schedule[SCHEDULE_STAGES]; // UnitWork.schedule: schedule-queue.c alone

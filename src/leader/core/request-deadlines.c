@@ -19,7 +19,7 @@ int request_deadline_set(PendingRequest *t, RequestDeadline *d, RequestOnTime on
 }
 
 bool request_deadline_is_set(const RequestDeadline *d) {
-        return d->at.place > 0;
+        return deadline_is_set(&d->at);
 }
 
 void request_deadline_clear(PendingRequest *t, RequestDeadline *d) {

@@ -10,6 +10,7 @@
 #include "pending.h"
 #include "registry.h"
 #include "tables.h"
+#include "unit-event.h"
 
 static void view_node(DrainView *v, const Node *n) {
         v->emptying &= node_is_emptying(n);
@@ -35,7 +36,7 @@ DrainEnd drain_view_judge(const Leader *l, const DrainView *v) {
                 return DRAIN_OVER;
         if (v->left == 0 && !v->unattached)
                 return DRAIN_EMPTY;
-        return !v->unattached && v->stuck == v->left && !v->ends && list_is_empty(&l->moving) &&
+        return !v->unattached && v->stuck == v->left && !v->ends && !units_are_moving(l) &&
                                !l->batch_flying && !pending_is_due(l) && l->n_hosts.unattached == 0
                        ? DRAIN_STUCK
                        : DRAIN_GOES_ON;

@@ -5,11 +5,9 @@
 //
 // Happy path: a node is made for each to which somebody came who replaces others, with those in their order
 // and with the units that are noted there; of a unit that the Placement calls replaced the first of them is
-// named whose patterns match it. They are told in the order in which a batch would have them: those that
-// were there, then those that came; a unit that was there and is put again has a new place among those that
-// came, unless somebody came before who replaces it. Cost: what was put and what is noted, once a turn if
-// anybody replaces others; the units of such nodes; and for each that is replaced those who came, up to the
-// first that replaces it.
+// named whose patterns match it. They are told in no order. Cost: what was put and what is noted, once a
+// turn if anybody replaces others; the units of such nodes; and for each that is replaced those who came, up
+// to the first that replaces it.
 //
 // Failures: -ENOMEM.
 #include "arrivals.h"
@@ -57,12 +55,6 @@ static void add_noted(Arrivals *a, PreviewUnit *u) {
         there->there = u;
 }
 
-static bool is_placed_on(const Leader *l, const char *name, uint32_t node) {
-        const Unit *u = unit_find(l, name);
-
-        return u && u->node && u->node->number == node;
-}
-
 int arrivals_init(Arrivals *a, const Leader *l, PreviewUnit *const *put, size_t n_put,
                   PreviewUnit *const *units, size_t n, const Map *noted) {
         size_t n_nodes = 0;
@@ -75,22 +67,17 @@ int arrivals_init(Arrivals *a, const Leader *l, PreviewUnit *const *put, size_t 
                         .nodes = reallocarray(NULL, n_put ?: 1, sizeof(Arrival))};
         if (!a->nodes)
                 return -ENOMEM;
-        for (size_t i = 0; i < n_put && r >= 0; i++) {
-                put[i]->keeps_place =
-                        arrival_on(a, put[i]->node) && is_placed_on(l, put[i]->record->name, put[i]->node);
+        for (size_t i = 0; i < n_put && r >= 0; i++)
                 if (put[i]->node && scheduler_replaces(l, put[i]->record->name))
                         r = add_replacer(a, put[i], &n_nodes);
-        }
         for (size_t i = n_nodes ? n : 0; i > 0; i--)
                 add_noted(a, units[i - 1]);
         return r;
 }
 
 void arrivals_done(Arrivals *a) {
-        for (size_t i = 0; i < a->n_put; i++) {
+        for (size_t i = 0; i < a->n_put; i++)
                 a->put[i]->next_replacer = NULL;
-                a->put[i]->keeps_place = false;
-        }
         map_done(&a->by_node);
         free(a->nodes);
         *a = (Arrivals){};
@@ -114,14 +101,12 @@ int arrivals_each_replaced(const Arrivals *a, const PreviewUnit *put, ArrivalsRe
                 return 0;
         list_foreach (i, &n->placed) {
                 const char *name = CONTAINER_OF(i, Unit, placed)->name;
-                bool is_replaced = r >= 0 && scheduler_is_replaced(l, name);
-                const PreviewUnit *u = is_replaced ? map_find_str(a->noted, name) : NULL;
 
-                if (is_replaced && (!u || u->keeps_place))
+                if (r >= 0 && scheduler_is_replaced(l, name) && !map_find_str(a->noted, name))
                         r = replaced(name, replacer_of(a, there, name), userdata);
         }
         for (const PreviewUnit *u = there->there; u && r >= 0; u = u->next_there)
-                if (!u->keeps_place && scheduler_is_replaced(l, u->record->name))
+                if (scheduler_is_replaced(l, u->record->name))
                         r = replaced(u->record->name, replacer_of(a, there, u->record->name), userdata);
         return r;
 }

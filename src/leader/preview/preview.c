@@ -31,6 +31,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <string.h>
 
 #include "activators.h"
 #include "array.h"
@@ -42,6 +43,7 @@
 #include "message.h"
 #include "nodes.h"
 #include "pending.h"
+#include "plan-dues.h"
 #include "preview-contents.h"
 #include "preview-units.h"
 #include "registry.h"
@@ -59,13 +61,6 @@ enum {
         TURNS_MAX = 64,
 };
 
-// A unit that may have to go because of another one.
-typedef struct PlanDue {
-        const char *name;
-        PreviewReason reason;
-        const char *by;
-} PlanDue;
-
 // What the change would forget of a unit, which has it again when all is planned.
 typedef struct Forgotten {
         Unit *unit;
@@ -82,8 +77,7 @@ struct Preview {
         size_t n_forgotten, forgotten_allocated;
         PreviewUnit **units; // as they were noted
         size_t n, allocated;
-        PlanDue *due; // in the order in which a turn looks at them
-        size_t n_due, due_allocated, n_driven;
+        PlanDues due;
         PlanDue *held; // units that would leave when more of their group are up
         size_t n_held, held_allocated;
         bool late; // what was moved first is up by now
@@ -129,7 +123,7 @@ Preview *preview_free(Preview *p) {
         free(p->batches);
         free(p->forgotten);
         free(p->units);
-        free(p->due);
+        plan_dues_done(&p->due);
         free(p->held);
         free(p->put);
         map_done(&p->by_name);
@@ -236,12 +230,8 @@ static int add(Preview *p, const Argosy__UnitRecord *record, PreviewUnit **ret) 
 }
 
 static int add_due(Preview *p, const char *name, PreviewReason reason, const char *by) {
-        int r = ARRAY_GROW(p->due, p->due_allocated, p->n_due + 1);
-
-        if (r >= 0)
-                p->due[p->n_due++] = (PlanDue){name, reason, by};
         p->alone.leader->n_plan_dues++;
-        return r;
+        return plan_dues_add(&p->due, &(PlanDue){name, reason, by});
 }
 
 static bool has_node(const Preview *p, const char *name) {
@@ -364,13 +354,11 @@ static int drive(Preview *p, const PlanDue *due) {
 }
 
 static int drive_all(Preview *p) {
+        PlanDue due;
         int r = 0;
 
-        while (r >= 0 && p->n_driven < p->n_due) {
-                PlanDue due = p->due[p->n_driven++]; // the list may grow
-
+        while (r >= 0 && plan_dues_take(&p->due, &due)) // there may be more of them then
                 r = drive(p, &due);
-        }
         return r;
 }
 
@@ -455,8 +443,8 @@ static int let_go(Preview *p) {
         for (size_t i = 0; i < p->n && first; i++)
                 count_planned(p, p->units[i]);
         for (size_t i = 0; i < n && r >= 0; i++)
-                r = drive(p, &held[i]);
-        return r;
+                r = add_due(p, held[i].name, held[i].reason, held[i].by);
+        return r < 0 ? r : drive_all(p);
 }
 
 // The unit that replaces this one and begins when it has left; NULL: none, it runs there already, or is of
@@ -494,27 +482,43 @@ static int drive_refused(Preview *p, PreviewUnit *u) {
         return note(p, u->record->name, node, u->reason, u->by);
 }
 
-// Hosts are told of what they are to have, and some of it they refuse. *ret: whether it made a difference.
+static bool is_refused_now(const Preview *p, const PreviewUnit *u) {
+        return u->record->target != ARGOSY__TARGET__TARGET_INACTIVE && !u->awaits &&
+               (u->record->global ? !u->refused : u->node > 0) &&
+               p->refuses(u->record->name, u->node, p->refuses_data);
+}
+
+static int by_name(const void *a, const void *b) {
+        return strcmp((*(PreviewUnit *const *) a)->record->name, (*(PreviewUnit *const *) b)->record->name);
+}
+
+// Hosts are told of what they are to have, and some of it they refuse, all at once: who is refused looks for
+// another node in the order of the names, as a turn does. *ret: whether it made a difference.
 static int tell_hosts(Preview *p, bool *ret) {
+        _cleanup_free_ PreviewUnit **refused = NULL;
+        size_t n = 0;
         int r = 0;
 
         *ret = false;
         if (!p->refuses)
                 return 0;
+        refused = reallocarray(NULL, p->n ?: 1, sizeof(*refused));
+        if (!refused)
+                return -ENOMEM;
         mark_awaiting(p);
-        for (size_t i = 0; i < p->n && r >= 0; i++) {
-                PreviewUnit *u = p->units[i];
-                bool global = u->record->global;
+        for (size_t i = 0; i < p->n; i++)
+                if (is_refused_now(p, p->units[i]))
+                        refused[n++] = p->units[i];
+        qsort(refused, n, sizeof(*refused), by_name);
+        for (size_t i = 0; i < n && r >= 0; i++) {
+                bool global = refused[i]->record->global;
 
-                if (u->record->target == ARGOSY__TARGET__TARGET_INACTIVE || u->awaits ||
-                    (global ? u->refused : !u->node) ||
-                    !p->refuses(u->record->name, u->node, p->refuses_data))
-                        continue;
-                u->refused = *ret = true;
+                refused[i]->refused = true;
                 p->waiting |= global; // for room that it does not take up
                 if (!global)
-                        r = drive_refused(p, u);
+                        r = drive_refused(p, refused[i]);
         }
+        *ret = n > 0;
         return r;
 }
 

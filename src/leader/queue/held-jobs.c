@@ -343,7 +343,7 @@ int held_job_claim(const Leader *l, BatchBuilder *b, uint64_t number) {
 bool held_job_goes_on(const Leader *l, uint64_t number) {
         const HeldJob *h = find(l, number);
 
-        return h && (h->pending || h->due.place > 0);
+        return h && (h->pending || deadline_is_set(&h->due));
 }
 
 const char *held_job_rest_refused(const Leader *l, uint64_t number) {

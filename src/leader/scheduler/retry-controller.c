@@ -120,7 +120,7 @@ static void look_again(Leader *l, Retry *t, const UnitEntry *e) {
 }
 
 static bool waits_already(const Retry *t) {
-        return t->deadline.place || list_is_linked(&t->queue) || list_is_linked(&t->flying);
+        return deadline_is_set(&t->deadline) || list_is_linked(&t->queue) || list_is_linked(&t->flying);
 }
 
 // systemd has restarted it after failures.
@@ -165,7 +165,7 @@ void retry_controller_on_report(Leader *l, Unit *u, const UnitOnNode *s) {
                 return;
         t = retry_get(l, u, e);
         t->failed_us = leader_now(l);
-        waits = t->deadline.place && !t->stuck;
+        waits = deadline_is_set(&t->deadline) && !t->stuck;
         if (retry_policy_note(&t->log, s->node->number, s->since_us ?: e->record->start_rev,
                               retry_half_us(e), leader_now(l)))
                 t->failed_on = s->node->number;
@@ -372,7 +372,9 @@ bool retry_controller_phrase(const Leader *l, const Unit *u, char *ret, size_t s
                 return false;
         n = retry_failures_on(l, u, e, u->node->number);
         limit = failing_options_of(e)->restart_elsewhere;
-        due = unit_work_seen(u)->retry->deadline.place ? unit_work_seen(u)->retry->deadline.at_us : now;
+        due = deadline_is_set(&unit_work_seen(u)->retry->deadline)
+                      ? unit_work_seen(u)->retry->deadline.at_us
+                      : now;
         if (due > now) {
                 in_how_long(due - now, span);
                 snprintf(when, sizeof(when), " in %s", span);

@@ -3,7 +3,8 @@
 // Units that have to go elsewhere, and those that wait for a node.
 //
 // They may be thousands at once, when a node is lost. So CONSIDERED_UNITS of them are looked at in a turn,
-// first to see which are to move, then, when that is known of all, whether each may have its turn. One of a
+// in the order of their names, first to see which are to move, then, when that is known of all, whether each
+// may have its turn. One of a
 // lost node then waits for it in the Placement (Leader.enqueued), beside those without a node, and is not
 // looked at again unless something has changed; one of a node that is emptied waits there, too, until the
 // round is over (Leader.offered). And when all wait there, rounds give to them in their order, as many as an
@@ -185,16 +186,13 @@ int decide_moves(Decision *d) {
         ListNode later = LIST_INIT(later);
         int r = 0;
 
-        for (; r >= 0 && left > 0 && !list_is_empty(&l->moving) && batch_builder_takes_more(&d->batch);
-             left--) {
-                UnitWork *w = CONTAINER_OF(l->moving.next, UnitWork, queue);
-                Unit *u = w->unit;
+        for (; r >= 0 && left > 0 && units_are_moving(l) && batch_builder_takes_more(&d->batch); left--) {
+                Unit *u = units_moving_first(l);
                 UnitEntry *e = cluster_state_find_unit(l->state, u->name);
 
                 l->n_considered++;
                 if (batch_builder_has_unit(&d->batch, u->name)) {
-                        list_unlink(&w->queue);
-                        list_append(&later, &w->queue);
+                        unit_moves_later(l, u, &later);
                         continue;
                 }
                 scheduler_dequeue(l, u);
@@ -207,7 +205,7 @@ int decide_moves(Decision *d) {
         }
         units_move_again(l, &later);
         walk_sliced(l, walk, left);
-        if (!list_is_empty(&l->moving))
+        if (units_are_moving(l))
                 leader_mark(l);
         return r;
 }
@@ -361,7 +359,7 @@ int decide_pending(Decision *d) {
         bool all;
         int r;
 
-        if (!pending_is_due(l) || !list_is_empty(&l->moving) ||
+        if (!pending_is_due(l) || units_are_moving(l) ||
             d->batch.packed.len >= l->limits.entry_bytes / 2 || !batch_builder_takes_more(&d->batch) ||
             pending_is_touched(l, &d->batch))
                 return 0;

@@ -15,13 +15,13 @@ int unit_set_deadline(Leader *l, Unit *u, UnitDeadline deadline, uint64_t at_us)
 }
 
 bool unit_has_deadline(const Unit *u, UnitDeadline deadline) {
-        return unit_work_seen(u)->deadlines[deadline].place > 0;
+        return deadline_is_set(&unit_work_seen(u)->deadlines[deadline]);
 }
 
 int unit_hasten_deadline(Leader *l, Unit *u, UnitDeadline deadline, uint64_t at_us) {
         const Deadline *d = &unit_work_seen(u)->deadlines[deadline];
 
-        return d->place > 0 && d->at_us <= at_us ? 0 : unit_set_deadline(l, u, deadline, at_us);
+        return deadline_is_set(d) && d->at_us <= at_us ? 0 : unit_set_deadline(l, u, deadline, at_us);
 }
 
 void unit_forget_deadline(Leader *l, UnitWork *w, UnitDeadline deadline) {

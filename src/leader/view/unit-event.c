@@ -2,9 +2,10 @@
 //
 // The only writer of Unit.life. What follows from where a unit lives is kept here, and nowhere else:
 //
-//      its queue       the units that are everywhere, those that the next batch looks at, those in flight,
-//                      those that
-//                      a budget holds back; no other state has one
+//      its queue       the units that are everywhere, those in flight, those that a budget holds back; no
+//                      other state has one
+//      its turn        those that the next batch looks at have one, in the order of their names: in which
+//                      order they came to their node, or had to leave it, no other leader knows
 //      its deadline    only a unit that is delayed has one (node-loss-controller.c sets it)
 //      n_pending       units without a node and stranded ones, and of those that are to leave a node its
 //                      n_stuck
@@ -16,11 +17,13 @@
 #include "unit-event.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "clock.h"
 #include "schedule-queue.h"
 #include "due.h"
 #include "event-marks.h"
+#include "oom.h"
 #include "tables.h"
 #include "tallies.h"
 #include "turn.h"
@@ -31,8 +34,6 @@ static ListNode *queue_of(Leader *l, const Unit *u) {
         switch (u->life) {
         case LIFE_GLOBAL:
                 return &l->globals;
-        case LIFE_MOVING:
-                return &l->moving;
         case LIFE_COMMITTING:
                 return &l->moved;
         case LIFE_HELD:
@@ -40,6 +41,18 @@ static ListNode *queue_of(Leader *l, const Unit *u) {
         default:
                 return NULL;
         }
+}
+
+static const Unit *unit_of(const HeapItem *moving) {
+        return CONTAINER_OF(moving, UnitWork, moving)->unit;
+}
+
+static bool is_named_before(const HeapItem *a, const HeapItem *b) {
+        return strcmp(unit_of(a)->name, unit_of(b)->name) < 0;
+}
+
+static void take_turn(Leader *l, Unit *u) {
+        (void) oom_check(heap_put(&l->moving, &unit_work(l, u)->moving, is_named_before));
 }
 
 static void count_stuck(const Unit *u, size_t n) {
@@ -56,6 +69,7 @@ static void leave(Leader *l, Unit *u) {
         if (!w)
                 return;
         list_unlink(&w->queue);
+        heap_take(&l->moving, &w->moving, is_named_before);
         unit_forget_deadline(l, w, UNIT_MOVES);
         list_unlink(&w->schedule);
         list_unlink(&w->unscheduled);
@@ -66,6 +80,8 @@ static void enter(Leader *l, Unit *u) {
 
         if (queue)
                 list_append(queue, &unit_work(l, u)->queue);
+        if (u->life == LIFE_MOVING)
+                take_turn(l, u);
         l->n_pending += unit_life_is_queued(u->life);
         count_stuck(u, 1);
         tally_unit(&l->tallies, u->life, +1);
@@ -114,8 +130,24 @@ void unit_event(Leader *l, Unit *u, LifeEvent event) {
                 mark(l, u, event);
 }
 
+Unit *units_moving_first(const Leader *l) {
+        const HeapItem *first = heap_first(&l->moving);
+
+        return first ? CONTAINER_OF(first, UnitWork, moving)->unit : NULL;
+}
+
+void unit_moves_later(Leader *l, Unit *u, ListNode *units) {
+        UnitWork *w = unit_work(l, u);
+
+        heap_take(&l->moving, &w->moving, is_named_before);
+        list_append(units, &w->queue);
+}
+
 void units_move_again(Leader *l, ListNode *units) {
-        list_splice(&l->moving, units);
+        list_foreach_safe (i, units) {
+                list_unlink(i);
+                take_turn(l, CONTAINER_OF(i, UnitWork, queue)->unit);
+        }
 }
 
 static bool is_in(const ListNode *list, const ListNode *member) {
@@ -125,12 +157,17 @@ static bool is_in(const ListNode *list, const ListNode *member) {
         return false;
 }
 
+static bool is_at_its_place(const Heap *h, const HeapItem *item) {
+        return item->place > 0 && item->place <= h->n && h->items[item->place - 1] == item;
+}
+
 bool unit_life_is_consistent(const Leader *l, const Unit *u) {
         const ListNode *queue = queue_of((Leader *) l, u);
         const UnitWork *w = unit_work_seen(u);
         bool placed = u->node, has_place = u->life != LIFE_ABSENT && u->life != LIFE_GLOBAL;
 
         return (queue ? is_in(queue, &w->queue) : !list_is_linked(&w->queue)) &&
+               (u->life == LIFE_MOVING) == is_at_its_place(&l->moving, &w->moving) &&
                (u->life == LIFE_DELAYED || !unit_has_deadline(u, UNIT_MOVES)) &&
                (unit_life_is_queued(u->life) ||
                 (!list_is_linked(&w->schedule) && !list_is_linked(&w->unscheduled))) &&
@@ -138,7 +175,7 @@ bool unit_life_is_consistent(const Leader *l, const Unit *u) {
 }
 
 void unit_lives_retire(Leader *l) {
-        list_init(&l->moving);
+        heap_done(&l->moving);
         list_init(&l->moved);
         list_init(&l->globals);
         l->n_pending = 0;

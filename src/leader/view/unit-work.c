@@ -46,13 +46,13 @@ UnitWork *unit_work(Leader *l, Unit *u) {
 
 static bool is_idle(const UnitWork *w) {
         return list_is_empty(&w->waiters) && !list_is_linked(&w->queue) &&
-               !list_is_linked(&w->schedule) && !list_is_linked(&w->enqueued) &&
+               !w->moving.place && !list_is_linked(&w->schedule) && !list_is_linked(&w->enqueued) &&
                !list_is_linked(&w->unscheduled) && !list_is_linked(&w->touched) &&
                !list_is_linked(&w->released) && !list_is_linked(&w->refusals_due) &&
                !list_is_linked(&w->unused) && !list_is_linked(&w->waited) && !list_is_linked(&w->parting) &&
                !list_is_linked(&w->order_due) && !list_is_linked(&w->excluded) && !w->exclusions &&
-               !w->deadlines[UNIT_MOVES].place && !w->deadlines[UNIT_ENDS].place && !w->retry &&
-               !w->preemption &&
+               !deadline_is_set(&w->deadlines[UNIT_MOVES]) && !deadline_is_set(&w->deadlines[UNIT_ENDS]) &&
+               !w->retry && !w->preemption &&
                !unit_life_is_queued(w->unit->life) && w->unit->life != LIFE_HELD;
 }
 

@@ -387,7 +387,7 @@ static bool ask_by_itself(UnitVerifier *v, const Question *q, Waiter *w) {
         list_unlink(&w->link);
         list_append(&own->waiters, &w->link);
         w->question = own;
-        enqueue(v, own, w->limit.place > 0 ? w->limit.at_us : 0);
+        enqueue(v, own, deadline_is_set(&w->limit) ? w->limit.at_us : 0);
         return true;
 }
 

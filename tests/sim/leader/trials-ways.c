@@ -81,7 +81,7 @@ static const struct {
 static struct {
         Way way, other; // other: it, or that with which it is compared
         uint64_t word; // what a way draws
-        size_t n, n_let_go, n_leave; // n_leave: units on nodes that are to be emptied
+        size_t n, n_let_go;
         Argosy__Request *requests[ASKED_MAX]; // the story's when it is asked
         size_t asked[ASKED_MAX];              // the first of each, in asks.asked
         char *text; // of the other way; empty: it says nothing
@@ -251,33 +251,6 @@ static void add_answer(Buf *b, size_t i, bool less) {
                 add_results(b, i, r->change, !less);
 }
 
-static bool is_emptied(const Argosy__Request *q, const char *node) {
-        const Argosy__Request__NodeChange *m =
-                q->what_case == ARGOSY__REQUEST__WHAT_NODE_CHANGE ? q->node_change : NULL;
-
-        for (size_t i = 0; m && m->mode >= ARGOSY__NODE_MODE__MODE_DRAINING && i < m->n_nodes; i++)
-                if (streq(m->nodes[i], node))
-                        return true;
-        return false;
-}
-
-static void count_who_leaves(void) {
-        trial.n_leave = 0;
-        for (unsigned i = 0; i < asks.n_units; i++)
-                for (size_t k = 0; k < trial.n; k++)
-                        if (is_emptied(trial.requests[k], trials_place_of(i))) {
-                                trial.n_leave++;
-                                break;
-                        }
-}
-
-// Units leave a node in the order in which their leader has seen them come there; the next leader has read
-// them in the order of their names. So each of two may go where the other one would.
-static bool are_places_open(void) {
-        return trial.n_leave > 1 &&
-               (trial.other == WAY_NEXT || trial.other == WAY_MIDST || trial.other == WAY_LEADERS);
-}
-
 // To be freed; NULL: it says nothing. `less`: nothing of what only one of two ways can say.
 static char *read_all(bool less) {
         _cleanup_free_ char *wishes = trials_wishes(), *said = next_said(less);
@@ -287,8 +260,6 @@ static char *read_all(bool less) {
         for (size_t i = 0; i < trial.n && trial.other != WAY_HELD && trial.other != WAY_SPLIT; i++)
                 add_answer(&b, i, less);
         assert_int_equal(buf_printf(&b, "%s", wishes), 0);
-        if (are_places_open())
-                return buf_take_string(&b);
         for (unsigned i = 0; i < asks.n_units; i++)
                 add(&b, "place of %s: '%s'", asks.units[i].name, trials_place_of(i));
         assert_int_equal(buf_printf(&b, "%s", said), 0);
@@ -677,7 +648,6 @@ void trials_two_ways(Draw *d) {
                 forget_requests();
                 return;
         }
-        count_who_leaves();
         trial.word = draw_word(d);
         story_tell("it is asked in another process %s", ways[way].words);
         world.is_telling = true;

@@ -11,6 +11,7 @@
 
 #define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
 #define ON_SSD SERVICE "[X-Argosy]\nMachineMetadata=disk=ssd\n"
+#define ON_SLOT SERVICE "[X-Argosy]\nReserveResource=slot:1\n"
 #define GLOBAL SERVICE "[X-Argosy]\nGlobal=true\n"
 #define START ARGOSY__VERB__VERB_START
 #define OPEN ARGOSY__NODE_MODE__MODE_OPEN
@@ -384,6 +385,34 @@ static void a_new_leader_goes_on_with_a_drain(void **state) {
         assert_int_equal(units_on(1) + units_on(3), 6);
 }
 
+// The node that takes them has room for one.
+static void see_who_leaves_first(const char *first, const char *second, bool under_the_next_leader) {
+        rig_label(&g, "n1", "offers/slot", "2");
+        assert_int_equal(rig_change(&g, START, first, ON_SLOT)->status, 0);
+        assert_int_equal(rig_change(&g, START, second, ON_SLOT)->status, 0);
+        rig_label(&g, "n2", "offers/slot", "1");
+        if (under_the_next_leader) {
+                rig_depose(&g);
+                rig_elect(&g);
+        }
+        assert_int_equal(units_on(1), 2);
+        rig_set_mode(&g, "n1", DRAINING, 0, "new disks");
+        assert_int_equal(rig_host_of(&g, "a.service"), 2);
+        assert_int_equal(rig_host_of(&g, "b.service"), 1);
+}
+
+static void who_came_first_leaves_as_the_first_by_name(void **state) {
+        see_who_leaves_first("a.service", "b.service", false);
+}
+
+static void who_came_last_leaves_as_the_first_by_name(void **state) {
+        see_who_leaves_first("b.service", "a.service", false);
+}
+
+static void under_the_next_leader_the_same_unit_leaves_first(void **state) {
+        see_who_leaves_first("b.service", "a.service", true);
+}
+
 static void an_uncordon_ends_the_wait_for_a_drain(void **state) {
         rig_change(&g, START, "web.service", SERVICE);
         rig_host(&g, 1)->deaf = true;
@@ -533,6 +562,9 @@ RUN_TESTS(
         RIG_TEST(either_all_of_several_nodes_are_changed_or_none),
         RIG_TEST(two_nodes_of_one_host_are_changed_wherever_they_are_named),
         RIG_TEST(a_new_leader_goes_on_with_a_drain),
+        RIG_TEST(who_came_first_leaves_as_the_first_by_name),
+        RIG_TEST(who_came_last_leaves_as_the_first_by_name),
+        RIG_TEST(under_the_next_leader_the_same_unit_leaves_first),
         RIG_TEST(an_uncordon_ends_the_wait_for_a_drain),
         RIG_TEST(a_drain_goes_on_when_a_lost_node_is_back),
         RIG_TEST(maintenance_stops_global_units_too),

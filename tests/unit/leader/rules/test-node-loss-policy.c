@@ -101,15 +101,15 @@ static void the_earliest_comes_first_whatever_happens_in_between(void **state) {
                         break;
                 case 2:
                         deadline_heap_clear(&h, d);
-                        assert_int_equal(d->place, 0);
+                        assert_false(deadline_is_set(d));
                         break;
                 default:
                         now += (uint64_t) (rand() % 20);
                         while ((popped = deadline_heap_pop(&h, now)))
-                                assert_true(popped->at_us <= now && !popped->place);
+                                assert_true(popped->at_us <= now && !deadline_is_set(popped));
                 }
                 for (size_t k = 0; k < N; k++)
-                        if (items[k].place && (!least || items[k].at_us < least))
+                        if (deadline_is_set(&items[k]) && (!least || items[k].at_us < least))
                                 least = items[k].at_us;
                 assert_int_equal(deadline_heap_next(&h), least);
         }

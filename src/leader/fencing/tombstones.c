@@ -11,10 +11,10 @@
 // with an entry that is written anyhow. Destroying many units costs a few bytes for each and one small entry
 // for each host.
 //
-// What drives a global unit from a node by the host's own record, a label or its mode, brings the tombstone
-// in the same entry; with its own new content its record names the node. What does so by the records of
-// others, a unit that takes its place or a pool, brings it in the next one: what follows for all nodes is
-// seen when that entry has been applied.
+// What drives a global unit from a node by the host's own record, a label or its mode, or by that of a pool,
+// brings the tombstone in the same entry; with its own new content its record names the node. A unit that
+// takes its place brings it in the next one: what follows for all nodes is seen when that entry has been
+// applied.
 //
 // A tombstone is over when its host has said that it has let go, or is told to have the unit again.
 // Node.fencing.open is the first one of the node that was not over when it was looked at; those before it
@@ -36,6 +36,7 @@
 #include "previous-nodes.h"
 #include "registry.h"
 #include "response.h"
+#include "str.h"
 #include "tables.h"
 #include "tombstones.h"
 #include "turn.h"
@@ -237,9 +238,9 @@ static const Argosy__NodeRecord *find_node(const Argosy__HostRecord *host, uint3
         return NULL;
 }
 
-// Whether the host's next record is no place for what runs there now.
+// Whether the node, as it is to be, is no place for what runs there now.
 static bool is_driven_out(const Leader *l, const Unit *u, const UnitEntry *e, const Node *n,
-                          const Argosy__HostRecord *next) {
+                          const Argosy__HostRecord *next, NodeLabels labels) {
         const Argosy__NodeRecord *record = find_node(next, n->number);
         UnitOptions *options;
         bool admits;
@@ -251,39 +252,92 @@ static bool is_driven_out(const Leader *l, const Unit *u, const UnitEntry *e, co
                 return true;
         if (unit_options_of(e, &options) < 0)
                 return false;
-        admits = eligibility_admits(l->state, next, record->manager, options);
+        labels.state = l->state;
+        labels.host = next;
+        labels.manager = record->manager;
+        admits = eligibility_admits_node(options, &labels);
         unit_options_unref(options);
         return !admits;
 }
 
+enum { BATCH_FULL = 1 }; // the rest with the next entry, as far as it is known of those nodes
+
+static int drive_out(Leader *l, BatchBuilder *b, const Unit *u, const UnitEntry *e, const Host *h,
+                     const Argosy__HostRecord *next, NodeLabels labels) {
+        list_foreach (i, &h->nodes) {
+                Node *n = CONTAINER_OF(i, Node, of_host);
+                int r;
+
+                if (!is_driven_out(l, u, e, n, next, labels))
+                        continue;
+                if (!batch_builder_takes_more(b))
+                        return BATCH_FULL;
+                r = batch_builder_put_tombstone(b, u->name, &n->number, 1, previous_node_fence_us(l, e));
+                if (r == -EDQUOT && !b->judges)
+                        tell_forgotten(l, b, u->name); // the host is as it says all the same
+                else if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
 int tombstones_chunk_with_host(Leader *l, BatchBuilder *b, const Argosy__HostRecord *next) {
         const Host *h = host_find(l, next->host);
+        int r = 0;
 
         if (!h)
                 return 0;
         list_foreach (i, &l->globals) {
-                Unit *u = CONTAINER_OF(i, UnitWork, queue)->unit;
+                const Unit *u = CONTAINER_OF(i, UnitWork, queue)->unit;
                 const UnitEntry *e = cluster_state_find_unit(l->state, u->name);
 
-                if (!e || batch_builder_has_unit(b, u->name))
-                        continue;
-                list_foreach (k, &h->nodes) {
-                        Node *n = CONTAINER_OF(k, Node, of_host);
-                        int r;
-
-                        if (!is_driven_out(l, u, e, n, next))
-                                continue;
-                        if (!batch_builder_takes_more(b)) // the rest with the next entry
-                                return 0;
-                        r = batch_builder_put_tombstone(b, u->name, &n->number, 1,
-                                                        previous_node_fence_us(l, e));
-                        if (r == -EDQUOT && !b->judges)
-                                tell_forgotten(l, b, u->name); // the host is as it says all the same
-                        else if (r < 0)
-                                return r;
-                }
+                if (r == 0 && e && !batch_builder_has_unit(b, u->name))
+                        r = drive_out(l, b, u, e, h, next, (NodeLabels){});
         }
-        return 0;
+        return MIN_OF(r, 0);
+}
+
+static bool names_pools(const UnitEntry *e) {
+        UnitOptions *options;
+        bool names = false;
+
+        if (unit_options_of(e, &options) < 0)
+                return false;
+        for (size_t i = 0; i < options->n_labels; i++)
+                names |= streq(options->labels[i].key, PLACEMENT_POOL);
+        unit_options_unref(options);
+        return names;
+}
+
+// What runs on the hosts that come to the pool or leave it.
+static int drive_out_of_pool(Leader *l, BatchBuilder *b, const Unit *u, const UnitEntry *e,
+                             const Argosy__PoolRecord *now, NodeLabels labels) {
+        int r = 0;
+
+        map_foreach (slot, &l->hosts) {
+                const Host *h = slot->value;
+                const Argosy__HostRecord *host = cluster_state_find_host(l->state, h->number);
+
+                if (r == 0 && host && (now && pool_has_host(now, host)) !=
+                                              (labels.pool && pool_has_host(labels.pool, host)))
+                        r = drive_out(l, b, u, e, h, host, labels);
+        }
+        return r;
+}
+
+int tombstones_chunk_with_pool(Leader *l, BatchBuilder *b, const char *name,
+                               const Argosy__PoolRecord *next) {
+        const Argosy__PoolRecord *now = cluster_state_find_pool(l->state, name);
+        int r = 0;
+
+        list_foreach (i, &l->globals) {
+                const Unit *u = CONTAINER_OF(i, UnitWork, queue)->unit;
+                const UnitEntry *e = cluster_state_find_unit(l->state, u->name);
+
+                if (r == 0 && e && !batch_builder_has_unit(b, u->name) && names_pools(e))
+                        r = drive_out_of_pool(l, b, u, e, now, (NodeLabels){.changed = name, .pool = next});
+        }
+        return MIN_OF(r, 0);
 }
 
 int tombstones_chunk_decide(Leader *l, BatchBuilder *b) {

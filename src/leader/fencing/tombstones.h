@@ -9,6 +9,8 @@
 
 // What a host's next record drives out of its nodes, in the same entry as that.
 int tombstones_chunk_with_host(Leader *l, BatchBuilder *b, const Argosy__HostRecord *next);
+// The same of the pool of that name; NULL: it is removed.
+int tombstones_chunk_with_pool(Leader *l, BatchBuilder *b, const char *name, const Argosy__PoolRecord *next);
 void tombstones_on_applied(Leader *l);         // follows the log
 void tombstones_on_time(Leader *l);            // a guard has ended something
 void tombstones_on_wanted(Leader *l, const Unit *u, Node *n); // the node is to have the unit, maybe again

@@ -16,6 +16,7 @@
 #include "roles.h"
 #include "scheduler-roles.h"
 #include "str.h"
+#include "tombstones.h"
 #include "unit-file.h"
 
 enum {
@@ -196,6 +197,12 @@ static int check_members(Leader *l, PendingRequest *t, const Argosy__Request__Po
         return 0;
 }
 
+int roles_put_pool(Leader *l, BatchBuilder *b, const char *name, Argosy__PoolRecord *next) {
+        int r = next ? batch_builder_put_pool(b, next) : batch_builder_remove_pool(b, name);
+
+        return r < 0 ? r : tombstones_chunk_with_pool(l, b, name, next);
+}
+
 // Hosts as they are called, whatever word named them.
 static int put_pool(Leader *l, BatchBuilder *b, const Argosy__Request__PoolChange *m) {
         _cleanup_free_ char **hosts = calloc(m->n_hosts + 1, sizeof *hosts);
@@ -207,7 +214,7 @@ static int put_pool(Leader *l, BatchBuilder *b, const Argosy__Request__PoolChang
         Argosy__PoolRecord pool =
                 MESSAGE_OF(pool_record, .name = m->name, .hosts = hosts, .n_hosts = m->n_hosts,
                            .labels = m->labels, .n_labels = m->n_labels);
-        return batch_builder_put_pool(b, &pool);
+        return roles_put_pool(l, b, m->name, &pool);
 }
 
 int roles_plan_pool(Leader *l, PendingRequest *t, BatchBuilder *b) {
@@ -223,7 +230,7 @@ int roles_plan_pool(Leader *l, PendingRequest *t, BatchBuilder *b) {
         if (m->remove) {
                 if (!known)
                         return request_refuse(t, ENOENT, "there is no pool '%s'", m->name);
-                r = batch_builder_remove_pool(b, m->name);
+                r = roles_put_pool(l, b, m->name, NULL);
                 return r < 0 ? r : into_batch(t);
         }
         r = check_members(l, t, m);

@@ -63,7 +63,15 @@ size_t node_labels_max(const NodeLabels *walk) {
         size_t n_pools;
 
         cluster_state_pools(walk->state, &n_pools);
-        return N_FACTS + walk->host->n_labels + n_pools;
+        return N_FACTS + walk->host->n_labels + n_pools + 1;
+}
+
+// The pool at that place as it is or is to be, the changed one behind all others.
+static const Argosy__PoolRecord *pool_at(const NodeLabels *walk, Argosy__PoolRecord *const *pools, size_t n,
+                                         size_t i) {
+        if (i == n)
+                return walk->changed ? walk->pool : NULL;
+        return walk->changed && streq(pools[i]->name, walk->changed) ? NULL : pools[i];
 }
 
 bool node_labels_next(NodeLabels *walk, PlacementLabel *ret) {
@@ -81,9 +89,12 @@ bool node_labels_next(NodeLabels *walk, PlacementLabel *ret) {
         if (i < host->n_labels)
                 return *ret = (PlacementLabel){host->labels[i]->key, host->labels[i]->value}, true;
         pools = cluster_state_pools(walk->state, &n_pools);
-        for (i -= host->n_labels; i < n_pools; i++, walk->next++)
-                if (pool_has_host(pools[i], host))
-                        return *ret = (PlacementLabel){PLACEMENT_POOL, pools[i]->name}, true;
+        for (i -= host->n_labels; i <= n_pools; i++, walk->next++) {
+                const Argosy__PoolRecord *pool = pool_at(walk, pools, n_pools, i);
+
+                if (pool && pool_has_host(pool, host))
+                        return *ret = (PlacementLabel){PLACEMENT_POOL, pool->name}, true;
+        }
         return false;
 }
 
@@ -115,10 +126,15 @@ const PlacementTerm *eligibility_unmet(const EligibilityTerms *terms, const Node
         return NULL;
 }
 
-bool eligibility_admits(const ClusterState *state, const Argosy__HostRecord *host, const char *manager,
-                        const UnitOptions *o) {
+bool eligibility_admits_node(const UnitOptions *o, const NodeLabels *labels) {
         EligibilityTerms terms;
 
         eligibility_terms(o, &terms);
-        return !eligibility_unmet(&terms, &(NodeLabels){.state = state, .host = host, .manager = manager});
+        return !eligibility_unmet(&terms, labels);
+}
+
+bool eligibility_admits(const ClusterState *state, const Argosy__HostRecord *host, const char *manager,
+                        const UnitOptions *o) {
+        return eligibility_admits_node(
+                o, &(NodeLabels){.state = state, .host = host, .manager = manager});
 }

@@ -31,6 +31,8 @@ typedef struct NodeLabels {
         const ClusterState *state; // its pools: a host of one has the label PLACEMENT_POOL with its name
         const Argosy__HostRecord *host;
         const char *manager;
+        const char *changed; // this pool is to be as `pool` says, NULL: not at all; changed NULL: none is
+        const Argosy__PoolRecord *pool;
         size_t next;
 } NodeLabels;
 
@@ -40,5 +42,6 @@ size_t node_labels_max(const NodeLabels *walk);
 
 // NULL: the node may run it. Else the first term that is not met.
 const PlacementTerm *eligibility_unmet(const EligibilityTerms *terms, const NodeLabels *labels);
+bool eligibility_admits_node(const UnitOptions *o, const NodeLabels *labels);
 bool eligibility_admits(const ClusterState *state, const Argosy__HostRecord *host, const char *manager,
                         const UnitOptions *o);

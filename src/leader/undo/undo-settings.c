@@ -332,8 +332,7 @@ static int put(const UndoSettings *list, size_t i, Leader *l, BatchBuilder *b) {
                 return s->wanted ? batch_builder_put_role(b, s->wanted->role)
                                  : batch_builder_remove_role(b, s->first->name);
         case ARGOSY__SETTING_KIND__SETTING_POOL:
-                return s->wanted ? batch_builder_put_pool(b, s->wanted->pool)
-                                 : batch_builder_remove_pool(b, s->first->name);
+                return roles_put_pool(l, b, s->first->name, s->wanted ? s->wanted->pool : NULL);
         case ARGOSY__SETTING_KIND__SETTING_RULE:
         case ARGOSY__SETTING_KIND__SETTING_QUEUE:
                 return 0; // put_queue()

@@ -585,7 +585,58 @@ static void maintenance_of_a_node_does_not_hide_what_ran_there(void **state) {
         assert_waits_for_3();
 }
 
+static void set_pool(unsigned n_hosts) {
+        char *hosts[] = {(char *) "n1", (char *) "n2", (char *) "n3"};
+        Argosy__Request__PoolChange change =
+                MESSAGE_OF(request__pool_change, .name = (char *) "fast", .hosts = hosts, .n_hosts = n_hosts,
+                           .remove = n_hosts == 0);
+
+        assert_int_equal(
+                rig_last(rig_ask_and_settle(&g, A_REQUEST(POOL_CHANGE, pool_change, &change)))->status, 0);
+}
+
+static bool has_tombstone(uint32_t host) {
+        return cluster_state_find_tombstone(g.state, X, rig_host(&g, host)->virtual.node);
+}
+
+static void run_in_pool_unheard(const char *pool) {
+        char content[256];
+
+        (void) snprintf(content, sizeof(content), EVERYWHERE "%s\n", pool);
+        assert_int_equal(rig_change(&g, START, X, content)->status, 0);
+        assert_true(runs_on(1) && runs_on(3));
+        cut(3);
+        change_leader();
+}
+
+static void a_smaller_pool_does_not_hide_what_ran_there(void **state) {
+        set_pool(3);
+        run_in_pool_unheard("Pool=fast");
+        set_pool(2);
+        assert_true(has_tombstone(3) && !has_tombstone(1));
+        assert_waits_for_3();
+}
+
+static void a_pool_that_is_removed_does_not_hide_what_ran_there(void **state) {
+        set_pool(3);
+        run_in_pool_unheard("Pool=fast");
+        set_pool(0);
+        assert_true(has_tombstone(3));
+        assert_false(runs_on(1));
+        assert_waits_for_3();
+}
+
+static void a_new_pool_does_not_hide_what_ran_there(void **state) {
+        run_in_pool_unheard("RequireLabel=pool!=fast");
+        set_pool(3);
+        assert_true(has_tombstone(3));
+        assert_waits_for_3();
+}
+
 RUN_TESTS(
+        RIG_TEST(a_smaller_pool_does_not_hide_what_ran_there),
+        RIG_TEST(a_pool_that_is_removed_does_not_hide_what_ran_there),
+        RIG_TEST(a_new_pool_does_not_hide_what_ran_there),
         RIG_TEST(a_content_for_fewer_nodes_names_the_others),
         RIG_TEST(a_content_of_another_unit_for_fewer_nodes_names_the_others),
         RIG_TEST(a_content_for_the_same_nodes_names_none),

@@ -6,7 +6,8 @@
 //      - a line ends at LF, CR LF or CR; a byte order mark at the very beginning is skipped
 //      - a line whose first visible character is '#' or ';' is a comment, also between continued lines
 //      - a line that ends in an odd number of backslashes continues on the next; the last backslash becomes
-//      a blank
+//      a blank; in Quadlet's own sections, which podman reads, nothing takes its place, and blanks at the
+//      begin of the next line do not count
 //      - "[NAME]" begins a section; "KEY=VALUE" is an assignment; blanks around KEY and VALUE do not count
 
 #include "buf.h"

@@ -13,6 +13,7 @@
 
 #include "ini-reader.h"
 #include "quadlet-parser.h"
+#include "quadlet-words.h"
 #include "quadlet.h"
 #include "specifier.h"
 #include "str.h"
@@ -64,15 +65,22 @@ static int set(char **where, const char *value) {
 }
 
 static int take_line(Lines *l, const IniLine *line) {
+        _cleanup_free_ char *value = NULL;
+
         if (line->kind != INI_ASSIGNMENT)
                 return 0;
         if (streq(line->section, "X-Argosy"))
                 return streq(line->key, "ImagePin") ? set(&l->pin, line->value) : 0;
         if (!streq(line->section, "Container"))
                 return 0;
+        if (!streq(line->key, "Rootfs") && !streq(line->key, "Image"))
+                return 0;
+        value = quadlet_plain(line->value);
+        if (!value)
+                return -ENOMEM;
         if (streq(line->key, "Rootfs"))
-                l->rootfs = *line->value;
-        return streq(line->key, "Image") ? set(&l->image, line->value) : 0;
+                l->rootfs = *value;
+        return streq(line->key, "Image") ? set(&l->image, value) : 0;
 }
 
 static int read_lines(const void *content, size_t len, Lines *ret) {

@@ -2,8 +2,9 @@
 //
 // Lines of a unit file or of the configuration, as systemd reads them: a backslash at the end joins the next
 // line, comments may stand between such lines, ends of lines may be of any kind, a byte order mark is
-// skipped. What is neither section nor assignment is handed over as garbage, and the caller says what that
-// means; a section without its bracket is -EBADMSG. Keys and values are valid until the next line.
+// skipped. In Quadlet's sections lines are joined as podman joins them. What is neither section nor
+// assignment is handed over as garbage, and the caller says what that means; a section without its bracket
+// is -EBADMSG. Keys and values are valid until the next line.
 
 #include "ini-reader.h"
 
@@ -58,11 +59,21 @@ static bool is_continued(const char *p, size_t len) {
         return escaped;
 }
 
+// Sections that podman's generator reads and systemd does not.
+static bool is_quadlet_s(const IniReader *r) {
+        static const char *const sections[] = {"Container", "Volume", "Network"};
+
+        for (size_t i = 0; i < ELEMENTSOF(sections); i++)
+                if (streq((const char *) r->section.data, sections[i]))
+                        return true;
+        return false;
+}
+
 // Puts the next logical line into r->text, NUL-terminated. 1, 0 at the end, -ENOMEM.
 static int next_logical(IniReader *r, unsigned *ret_line) {
+        bool continued = false, tight = is_quadlet_s(r);
         const char *piece;
         size_t len;
-        bool continued = false;
 
         r->text.len = 0;
         while ((piece = next_physical(r, &len))) {
@@ -70,12 +81,17 @@ static int next_logical(IniReader *r, unsigned *ret_line) {
                         continue;
                 if (!continued)
                         *ret_line = r->line;
+                for (; continued && tight && len > 0 && strchr(BLANKS, *piece); piece++)
+                        len--;
                 if (buf_append(&r->text, piece, len) < 0)
                         return -ENOMEM;
                 continued = is_continued(piece, len);
                 if (!continued)
                         break;
-                r->text.data[r->text.len - 1] = ' ';
+                if (tight)
+                        r->text.len--;
+                else
+                        r->text.data[r->text.len - 1] = ' ';
         }
         if (!piece && !continued)
                 return 0;

@@ -17,6 +17,7 @@
 #include "array.h"
 #include "file-sources.h"
 #include "quadlet-kind.h"
+#include "quadlet-words.h"
 #include "quadlet.h"
 #include "specifier.h"
 #include "str.h"
@@ -25,6 +26,7 @@
 
 #define CLAIM_PORT "port "
 #define CLAIM_NAME "container "
+#define DIGITS "0123456789"
 
 enum { PORTS_MAX = 32 }; // of one range
 
@@ -70,17 +72,6 @@ static bool has_word(const char *list, const char *word) {
                         return true;
         }
         return false;
-}
-
-const char *quadlet_find_value(const char *list, const char *key, size_t *ret_len) {
-        size_t len = strlen(key);
-
-        for (const char *at = list; *at; at += strcspn(at, ","), at += *at == ',')
-                if (strncmp(at, key, len) == 0 && at[len] == '=') {
-                        *ret_len = strcspn(at + len + 1, ",");
-                        return at + len + 1;
-                }
-        return NULL;
 }
 
 // Where a registry begins a name, it has a dot or a port, or is "localhost".
@@ -141,7 +132,7 @@ static int on_volume(QuadletParser *q, const char *path, const IniLine *line, ch
         int r = 0;
 
         if (!*value) {
-                q->data_line = 0;
+                q->volume_data_line = 0;
                 quadlet_named_drop(q, "Volume");
         }
         if (!colon) // anonymous: podman makes a new one for each container
@@ -153,37 +144,46 @@ static int on_volume(QuadletParser *q, const char *path, const IniLine *line, ch
         if (r < 0)
                 return r;
         if (!options || !has_word(options + 1, "ro"))
-                q->data_line = q->data_line ?: line->line;
+                q->volume_data_line = q->volume_data_line ?: line->line;
         return 0;
 }
 
-static int on_mount(QuadletParser *q, const char *path, const IniLine *line, char **ret_why) {
-        const char *value = line->value, *type, *source;
-        size_t type_len = 0, len = 0;
-        int r = 0;
+typedef struct Words { // of one line
+        QuadletParser *q;
+        const char *path;
+        const IniLine *line;
+        char **ret_why;
+} Words;
 
-        if (!*value)
-                quadlet_named_drop(q, "Mount");
-        type = quadlet_find_value(value, "type", &type_len);
-        source = quadlet_find_value(value, "source", &len) ?: quadlet_find_value(value, "src", &len);
-        if (!source || (type && type_len == strlen("tmpfs") && memcmp(type, "tmpfs", type_len) == 0))
+static int on_one_mount(const QuadletMount *mount, void *userdata) {
+        const Words *w = userdata;
+        const char *source = mount->source;
+        size_t len = source ? strlen(source) : 0;
+
+        if (!source || streq(mount->type, "tmpfs"))
                 return 0;
         if (*source == '.')
-                return option_refuse(ret_why, path, line->line, NO_PATH, "Mount", value);
+                return option_refuse(w->ret_why, w->path, w->line->line, NO_PATH, "Mount", w->line->value);
         if (is_image_file(source, len))
                 return option_refuse(
-                        ret_why, path, line->line,
+                        w->ret_why, w->path, w->line->line,
                         "Mount=%.200s: argosy takes no .image and no .build files; name the image itself",
-                        value);
-        if (is_file_of(source, len, QUADLET_VOLUME) && *source != '/')
-                r = quadlet_named_add(q, path, line, "Mount", source, len, ret_why);
-        if (r < 0)
-                return r;
-        if (type && type_len == strlen("image") && memcmp(type, "image", type_len) == 0)
-                return 0;
-        if (!has_word(value, "ro") && !has_word(value, "readonly"))
-                q->data_line = q->data_line ?: line->line;
-        return 0;
+                        w->line->value);
+        if (!mount->read_only && !streq(mount->type, "image"))
+                w->q->mount_data_line = w->q->mount_data_line ?: w->line->line;
+        return is_file_of(source, len, QUADLET_VOLUME) && *source != '/'
+                       ? quadlet_named_add(w->q, w->path, w->line, "Mount", source, len, w->ret_why)
+                       : 0;
+}
+
+static int on_mount(QuadletParser *q, const char *path, const IniLine *line, char **ret_why) {
+        Words w = {q, path, line, ret_why};
+
+        if (!*line->value) {
+                q->mount_data_line = 0;
+                quadlet_named_drop(q, "Mount");
+        }
+        return quadlet_mounts(line->value, on_one_mount, &w);
 }
 
 static int on_network(QuadletParser *q, const char *path, const IniLine *line, char **ret_why) {
@@ -202,10 +202,18 @@ static int on_network(QuadletParser *q, const char *path, const IniLine *line, c
                        : 0;
 }
 
-static int on_environment_file(const char *path, const IniLine *line, char **ret_why) {
-        return is_relative(line->value)
-                       ? option_refuse(ret_why, path, line->line, NO_PATH, "EnvironmentFile", line->value)
-                       : 0;
+static int on_environment_word(char *word, void *userdata) {
+        const Words *w = userdata;
+
+        return is_relative(word) ? option_refuse(w->ret_why, w->path, w->line->line, NO_PATH,
+                                                 "EnvironmentFile", w->line->value)
+                                 : 0;
+}
+
+static int on_environment_file(QuadletParser *q, const char *path, const IniLine *line, char **ret_why) {
+        Words w = {q, path, line, ret_why};
+
+        return quadlet_words(line->value, on_environment_word, &w);
 }
 
 // ------------------------------------------------------------------------------------------------ claims
@@ -257,6 +265,8 @@ static int add_ports(QuadletParser *q, unsigned line, const char *ip, const char
         unsigned first, last;
         int n = 0, r = 0;
 
+        if (*ports && ports[strspn(ports, DIGITS)] == 0) // podman reads "0080" as 80
+                ports += MIN_OF(strspn(ports, "0"), strlen(ports) - 1);
         if (sscanf(ports, "%5u-%5u%n", &first, &last, &n) != 2 || ports[n])
                 return quadlet_add_claim(q, line, str_printf(CLAIM_PORT "%s%s/%s", ip, ports, protocol));
         for (unsigned port = first; port <= last && last - first < PORTS_MAX && r == 0; port++)
@@ -274,6 +284,8 @@ static int on_port(QuadletParser *q, const IniLine *line) {
         if (!*value)
                 drop_claims(q, CLAIM_PORT);
         slash = strchr(value, '/');
+        for (char *at = slash; at && *at; at++) // "UDP" is "udp"
+                *at = *at >= 'A' && *at <= 'Z' && at[-1] != '%' ? (char) (*at - 'A' + 'a') : *at;
         if (slash)
                 *slash = 0;
         inner = strrchr(value, ':');
@@ -303,27 +315,39 @@ static const struct {
         {"ServiceName", "the unit is called as its file is"},
 };
 
+// Keys of one value.
+static int on_plain(QuadletParser *q, const char *path, const IniLine *line, char **ret_why) {
+        _cleanup_free_ char *value = quadlet_plain(line->value);
+        IniLine plain = *line;
+
+        plain.value = value;
+        if (!value)
+                return -ENOMEM;
+        if (streq(line->key, "Image"))
+                return on_image(q, path, &plain, ret_why);
+        if (streq(line->key, "ContainerName"))
+                return on_name(q, &plain);
+        q->rootfs_line = *value ? line->line : 0;
+        return 0;
+}
+
 int quadlet_on_container(QuadletParser *q, const char *path, const IniLine *line, char **ret_why) {
         const char *key = line->key;
 
         for (size_t i = 0; i < ELEMENTSOF(refused); i++)
                 if (streq(key, refused[i].key) && *line->value)
                         return option_refuse(ret_why, path, line->line, "%s=: %s", key, refused[i].why);
-        if (streq(key, "Image"))
-                return on_image(q, path, line, ret_why);
-        if (streq(key, "ContainerName"))
-                return on_name(q, line);
+        if (streq(key, "Image") || streq(key, "ContainerName") || streq(key, "Rootfs"))
+                return on_plain(q, path, line, ret_why);
         if (streq(key, "PublishPort"))
                 return on_port(q, line);
-        if (streq(key, "Rootfs"))
-                q->rootfs_line = *line->value ? line->line : 0;
         if (streq(key, "Volume"))
                 return on_volume(q, path, line, ret_why);
         if (streq(key, "Mount"))
                 return on_mount(q, path, line, ret_why);
         if (streq(key, "Network"))
                 return on_network(q, path, line, ret_why);
-        return streq(key, "EnvironmentFile") ? on_environment_file(path, line, ret_why) : 0;
+        return streq(key, "EnvironmentFile") ? on_environment_file(q, path, line, ret_why) : 0;
 }
 
 int quadlet_on_section(QuadletParser *q, const char *path, const IniLine *line, char **ret_why) {
@@ -376,13 +400,20 @@ static int check_container(const QuadletParser *q, const char *path, const Quadl
         return 0;
 }
 
+// Of two lines the one above, 0: there is no such line.
+static unsigned first_line(unsigned a, unsigned b) {
+        return !a || (b && b < a) ? b : a;
+}
+
 // Data that stays on a node keeps the unit there: elsewhere it would begin with none.
 static int keep_with_data(const QuadletParser *q, const char *path, const QuadletOptions *o,
                           FailingParser *failing, bool *stays, char **ret_why) {
-        if (!q->data_line || q->volume_loss_line || o->global)
+        unsigned data_line = first_line(q->volume_data_line, q->mount_data_line);
+
+        if (!data_line || q->volume_loss_line || o->global)
                 return 0;
         if (failing_moves(failing))
-                return option_refuse(ret_why, path, q->data_line,
+                return option_refuse(ret_why, path, data_line,
                                      "a moved container would start empty: VolumeLoss=accept in [X-Argosy] "
                                      "says that it may, and without NodeLost= and "
                                      "RestartElsewhere= it stays on its node");
@@ -414,14 +445,16 @@ typedef struct Warnings {
 } Warnings;
 
 static int warn_image(const Warnings *w, const IniLine *line) {
-        _cleanup_free_ char *text = NULL;
+        _cleanup_free_ char *text = NULL, *image = quadlet_plain(line->value);
 
-        if (!str_has_prefix(line->value, "localhost/") && !is_id(line->value))
+        if (!image)
+                return -ENOMEM;
+        if (!str_has_prefix(image, "localhost/") && !is_id(image))
                 return 0;
         text = str_printf(
                 "Image=%.150s is not pinned: no registry has it, so each node runs what it has of that "
                 "name, also after undo",
-                line->value);
+                image);
         return text ? w->each(line->line, text, w->userdata) : -ENOMEM;
 }
 

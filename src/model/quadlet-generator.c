@@ -198,15 +198,30 @@ static int start(Run *run) {
 
 // -------------------------------------------------------------------------------------------- what it wrote
 
+// A path beside the file would be one in the generator's folder, which is gone when the unit starts. Its
+// SourcePath= is not looked at.
+static bool names_folder(const char *dir, const Buf *made) {
+        return memmem(made->data, made->len, dir, strlen(dir));
+}
+
 // `of`: of what that was made.
 static int take_unit(const Run *run, const char *unit, Hash of, Buf *ret, char **ret_why) {
         _cleanup_buf_ Buf generated = {};
+        size_t before = ret->len;
         int r = sandboxed_command_read(run->command, unit, UNIT_FILE_MAX, &generated);
 
         if (r == 0 && generated.len > 0 && memchr(generated.data, 0, generated.len))
                 r = -EFBIG;
         if (r == 0)
-                return quadlet_made_compose(&of, run->version, generated.data, generated.len, ret);
+                r = quadlet_made_compose(&of, run->version, generated.data, generated.len, ret);
+        if (r == 0 && names_folder(sandboxed_command_dir(run->command), ret)) {
+                ret->len = before;
+                *ret_why = str_printf("a value names a path beside the file, where no node has it: File= in "
+                                      "[X-Argosy] brings it, or name an absolute path that each node has");
+                return *ret_why ? -EINVAL : -ENOMEM;
+        }
+        if (r == 0)
+                return 0;
         if (r != -ENOENT && r != -EFBIG && r != -EISDIR)
                 return r;
         *ret_why = r == -ENOENT ? words_of(&run->said, sandboxed_command_dir(run->command))

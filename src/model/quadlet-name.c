@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "ini-reader.h"
+#include "quadlet-words.h"
 #include "quadlet.h"
 #include "specifier.h"
 #include "str.h"
@@ -31,8 +32,8 @@ static int read_name(const void *content, size_t len, char **ret) {
                     !streq(line.key, "ContainerName"))
                         continue;
                 free(*ret);
-                *ret = *line.value ? strdup(line.value) : NULL;
-                r = *line.value && !*ret ? -ENOMEM : 0;
+                *ret = quadlet_plain(line.value);
+                r = *ret ? 0 : -ENOMEM;
         }
         return r == -ENOMEM || more == -ENOMEM ? -ENOMEM : 0; // what cannot be read is refused elsewhere
 }
@@ -46,6 +47,6 @@ int quadlet_container_name(const char *unit, const void *content, size_t len, ch
         *ret = NULL;
         if (r < 0 || (word && specifier_check(word, &depends, &bad) < 0))
                 return r;
-        *ret = specifier_expand(word ?: is_instance ? "systemd-%p_%i" : "systemd-%N", unit);
+        *ret = specifier_expand(word && *word ? word : is_instance ? "systemd-%p_%i" : "systemd-%N", unit);
         return *ret ? 0 : -ENOMEM;
 }

@@ -25,7 +25,8 @@ typedef struct QuadletParser {
         bool is_container;
         bool was_container;               // what a generator made of one is read: [X-Argosy] is as it was
         unsigned image_line, rootfs_line; // of what holds; 0: not given
-        unsigned data_line;               // of the first Volume= or Mount= with data that stays on a node
+        // Of the first Volume= and the first Mount= with data that stays on a node.
+        unsigned volume_data_line, mount_data_line;
         unsigned shares_line;             // of Network=container:NAME
         unsigned volume_loss_line;        // of VolumeLoss=accept
         unsigned pin_line;                // of ImagePin=
@@ -44,9 +45,6 @@ int quadlet_on_container(QuadletParser *q, const char *path, const IniLine *line
 int quadlet_on_volume_loss(QuadletParser *q, const char *path, const IniLine *line, char **ret_why);
 // ImagePin= likewise (content-image.c).
 int content_image_on_pin(QuadletParser *q, const char *path, const IniLine *line, char **ret_why);
-
-// The value of that key among words between commas, of *ret_len bytes; NULL: none.
-const char *quadlet_find_value(const char *list, const char *key, size_t *ret_len);
 
 // Another unit of the node may not have that; takes `what`, NULL: out of memory.
 int quadlet_add_claim(QuadletParser *q, unsigned line, char *what);

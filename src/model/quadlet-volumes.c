@@ -7,14 +7,14 @@
 //      Mount=type=volume,source=x,.. -> likewise
 //
 // Not these are paths of the host, and volumes without a name, which podman makes for each container. An
-// empty assignment drops those above it. Nothing fails but for memory, and by who is called.
+// empty assignment drops those of its key above it. Nothing fails but for memory, and by who is called.
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "ini-reader.h"
-#include "quadlet-parser.h"
+#include "quadlet-words.h"
 #include "quadlet.h"
 #include "specifier.h"
 #include "str.h"
@@ -66,70 +66,89 @@ static int read_name(const Volumes *v, const char *file, char **ret) {
                     !streq(line.key, "VolumeName"))
                         continue;
                 free(*ret);
-                *ret = *line.value ? strdup(line.value) : NULL;
-                if (*line.value && !*ret)
+                *ret = quadlet_plain(line.value);
+                if (!*ret)
                         return -ENOMEM;
         }
         return 0;
 }
 
 static int add_of_file(Volumes *v, const char *file) {
-        char *name;
+        _cleanup_free_ char *name = NULL;
         int r = read_name(v, file, &name);
 
-        if (r < 0 || name)
-                return r < 0 ? r : add(v, name);
+        if (r < 0)
+                return r;
+        if (name && *name)
+                return add(v, TAKE_PTR(name));
         return add(v, str_printf(MADE_PREFIX "%.*s", (int) (strlen(file) - strlen(QUADLET_VOLUME)), file));
 }
 
-static int add_source(Volumes *v, const char *source, size_t len) {
-        _cleanup_free_ char *name =
-                len > 0 && *source != '/' && *source != '.' ? strndup(source, len) : NULL;
+static bool is_path(const char *source) {
+        return *source == '/' || *source == '.' || strchr(source, '/');
+}
 
-        if (len == 0 || *source == '/' || *source == '.')
+static int add_source(Volumes *v, const char *source) {
+        if (!*source || is_path(source))
                 return 0;
-        if (!name)
-                return -ENOMEM;
-        if (str_has_suffix(name, QUADLET_VOLUME))
-                return add_of_file(v, name);
-        return add(v, specifier_expand(name, v->unit));
+        if (str_has_suffix(source, QUADLET_VOLUME))
+                return add_of_file(v, source);
+        return add(v, specifier_expand(source, v->unit));
+}
+
+static int add_source_of(Volumes *v, const char *value) {
+        _cleanup_free_ char *source = strndup(value, strcspn(value, ":"));
+
+        return source ? add_source(v, source) : -ENOMEM;
 }
 
 // "type=volume,source=data,destination=/data"
-static int add_mount(Volumes *v, const char *value) {
-        size_t type_len = 0, len = 0;
-        const char *type = quadlet_find_value(value, "type", &type_len),
-                   *source = quadlet_find_value(value, "source", &len)
-                                     ?: quadlet_find_value(value, "src", &len);
-
-        if (!type || type_len != strlen("volume") || memcmp(type, "volume", type_len) != 0 || !source)
-                return 0;
-        return add_source(v, source, len);
+static int add_mount(const QuadletMount *mount, void *userdata) {
+        return streq(mount->type, "volume") && mount->source ? add_source(userdata, mount->source) : 0;
 }
 
-static int take_line(Volumes *v, const IniLine *line) {
+typedef struct Lines { // of each key: an empty assignment drops its own only
+        Volumes volume, mount;
+} Lines;
+
+static int take_line(Lines *l, const IniLine *line) {
         if (line->kind != INI_ASSIGNMENT || !streq(line->section, "Container"))
                 return 0;
-        if (streq(line->key, "Mount"))
-                return add_mount(v, line->value);
+        if (streq(line->key, "Mount")) {
+                if (!*line->value)
+                        drop(&l->mount);
+                return quadlet_mounts(line->value, add_mount, &l->mount);
+        }
         if (!streq(line->key, "Volume"))
                 return 0;
         if (!*line->value)
-                drop(v);
-        return strchr(line->value, ':') ? add_source(v, line->value, strcspn(line->value, ":")) : 0;
+                drop(&l->volume);
+        return strchr(line->value, ':') ? add_source_of(&l->volume, line->value) : 0;
+}
+
+static int call_each(const Volumes *v, int (*each)(const char *volume, void *userdata), void *userdata) {
+        int r = 0;
+
+        for (size_t i = 0; i < v->n && r >= 0; i++)
+                r = each(v->list[i], userdata);
+        return r;
 }
 
 int quadlet_volumes(const char *unit, const void *content, size_t len,
                     int (*each)(const char *volume, void *userdata), void *userdata) {
         _cleanup_(ini_reader_done) IniReader reader = {};
-        Volumes v = {.unit = unit, .content = content, .len = len};
+        Volumes none = {.unit = unit, .content = content, .len = len};
+        Lines l = {none, none};
         IniLine line;
         int r = ini_reader_init(&reader, content, unit_parts_own_len(content, len)), more = 0;
 
         while (r >= 0 && (more = ini_reader_next(&reader, &line)) > 0)
-                r = take_line(&v, &line);
-        for (size_t i = 0; i < v.n && r >= 0; i++)
-                r = each(v.list[i], userdata);
-        drop(&v);
+                r = take_line(&l, &line);
+        if (r >= 0)
+                r = call_each(&l.volume, each, userdata);
+        if (r >= 0)
+                r = call_each(&l.mount, each, userdata);
+        drop(&l.volume);
+        drop(&l.mount);
         return more == -ENOMEM ? more : MIN_OF(r, 0);
 }

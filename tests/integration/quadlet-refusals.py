@@ -30,10 +30,10 @@ def write(c, text):
     write_box(c.node("n1"), "web.container", text)
 
 
-def make_older(*nodes):
+def make_older(*nodes, generator=OLDER):
     for node in nodes:
         node.run(f"test -e {QUADLET}.real || mv {QUADLET} {QUADLET}.real")
-        node.write(QUADLET, OLDER)
+        node.write(QUADLET, generator)
         node.run(f"chmod 755 {QUADLET}")
 
 
@@ -49,6 +49,26 @@ def test_what_no_podman_takes_is_not_stored(c: Cluster):
     said = c.ctl_result("verify ./boxes/web.container", "n1")
     assert said.status != 0 and "unsupported key 'Unheard'" in said.out + said.err, said
     assert "web.service" not in c.known()
+
+
+# One that resolves a path beside the file for a key which argosyd does not know.
+RESOLVES = f"""#!/bin/sh
+if [ "$1" = -version ]; then exec {QUADLET}.real "$@"; fi
+{QUADLET}.real "$@"
+for out; do :; done
+echo "ExecStartPre=/bin/cat $QUADLET_UNIT_DIRS/beside" >>"$out/web.service"
+"""
+
+
+def test_a_path_in_the_folder_of_the_translation_comes_to_no_node(c: Cluster):
+    write(c, BOX)
+    try:
+        make_older(*c.nodes, generator=RESOLVES)
+        c.ctl_fails("start ./boxes/web.container", "n1", saying=("a path beside the file", "nothing was changed"))
+        assert "web.service" not in c.known()
+    finally:
+        clean_up(c)
+    c.ctl("start ./boxes/web.container", "n1")
 
 
 def test_with_no_host_that_can_say_it_is_taken_and_said_to_be_unchecked(c: Cluster):

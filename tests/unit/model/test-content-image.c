@@ -51,6 +51,10 @@ static void a_content_says_which_image_it_runs(void **state) {
         assert_image("web.service", "[Container]\nImage=localhost/web:1\n", CONTENT_IMAGE_LOCAL,
                      "localhost/web:1", "");
         assert_image("web.service", "[Container]\nImage=" DIGEST "\n", CONTENT_IMAGE_LOCAL, DIGEST, "");
+        assert_image("web.service", "[Container]\nImage=\"localhost/web:1\"\n", CONTENT_IMAGE_LOCAL,
+                     "localhost/web:1", "");
+        assert_image("web.service", "[Container]\nImage=\"docker.io/library/web:1\"\n" PIN,
+                     CONTENT_IMAGE_TAG, "docker.io/library/web:1", DIGEST);
         assert_image("web.service", "[Container]\nRootfs=/srv/web\n", CONTENT_IMAGE_LOCAL, NULL, "");
         assert_image("web.service", IMAGE PIN, CONTENT_IMAGE_TAG, "docker.io/library/web:1", DIGEST);
 }

@@ -99,6 +99,12 @@ static void what_another_node_would_not_have_is_refused(void **state) {
                 {"Mount=type=volume,source=d.volume,destination=/x", "Mount= names d.volume, which"},
                 {"Mount=type=image,source=d.image,destination=/x", "no .image"},
                 {"EnvironmentFile=web.env", "no other node has it"},
+                {"EnvironmentFile=/etc/web.env \"web.env\"", "no other node has it"},
+                {"Mount=type=tmpfs,destination=/x 'type=bind,source=./x,destination=/y'",
+                 "no other node has it"},
+                {"Mount=type=tmpfs,destination=/x type=volume,source=d.volume,destination=/y",
+                 "Mount= names d.volume, which"},
+                {"Image=\"web:1\"", "short name"},
                 {"Network=front.network:ip=10.0.0.2", "Network= names front.network, which did not come"},
                 {"Network=db.container\n\n# db.container\n[Container]", "needs MachineOf="},
                 {"Network=container:db", "needs MachineOf="},
@@ -139,6 +145,9 @@ static void everything_else_is_the_generators(void **state) {
                 "Image=10.0.0.1:5000/web",
                 "Image=registry.example/a/b@sha256:0",
                 "Image=sha256:0",
+                "Image=\"localhost/web:1\"",
+                "Image=local\\\n  host/web:1",
+                "EnvironmentFile=\"/etc/web.env\" /etc/more.env",
                 "Rootfs=/srv/root\nImage=",
                 "Volume=/anonymous",
                 "EnvironmentFile=/etc/web.env",
@@ -171,6 +180,16 @@ static void data_keeps_a_container_on_its_node(void **state) {
                 {"Mount=type=bind,source=/srv,destination=/srv,ro=true", false},
                 {"Mount=type=bind,source=/srv,destination=/srv,readonly=false", true},
                 {"Mount=type=tmpfs,destination=/tmp", false},
+                {"Mount=\"type=bind,source=/srv,destination=/srv\"", true},
+                {"Mount=type=tmpfs,destination=/tmp type=bind,source=/srv,destination=/srv", true},
+                {"Mount=type=volume,\"source=a,b\",destination=/b", true},
+                {"Mount=type=bind,\\\n   source=/srv,\\\n   destination=/srv", true},
+                {"Mount=type=bind,source=/srv,\\\n# no \\\n\tdestination=/srv,\\\nro", false},
+                {"Mount=type=bind,source=/srv,destination=/srv\nVolume=", true},
+                {"Mount=type=bind,source=/srv,destination=/srv\nMount=", false},
+                {"Volume=data:/data\nMount=", true},
+                {"Volume=data:\\\n  /data", true},
+                {"Volume=data:/data:\\\n  ro", false},
                 {"Volume=data:/data\n[X-Argosy]\nVolumeLoss=accept", false},
                 {"Volume=data:/data\n[X-Argosy]\nGlobal=yes", false},
                 {"Volume=data:/data\n[X-Argosy]\nNodeLost=never", true},
@@ -200,8 +219,13 @@ static void volumes_are_called_as_podman_calls_them(void **state) {
                 {"Volume=a:/a\nVolume=\nVolume=b:/b:ro", "b "},
                 {"Mount=type=volume,source=c,destination=/c", "c "},
                 {"Mount=type=bind,source=/srv,destination=/srv\nMount=type=volume,destination=/x", ""},
+                {"Mount=\"type=volume,source=c,destination=/c\" type=volume,src=d,destination=/d", "c d "},
+                {"Mount=type=volume,source=c,destination=/c\nVolume=a:/a\nVolume=\nMount=", ""},
+                {"Mount=type=volume,source=c,destination=/c\nVolume=a:/a\nVolume=", "c "},
+                {"Volume=%h/data:/data\nVolume=%S/x:/x", ""},
                 {"Volume=data.volume:/data\n\n# data.volume\n[Volume]\nLabel=x", "systemd-data "},
                 {"Volume=data.volume:/data\n\n# data.volume\n[Volume]\nVolumeName=mine", "mine "},
+                {"Volume=data.volume:/data\n\n# data.volume\n[Volume]\nVolumeName=\"mine\"", "mine "},
                 {"PublishPort=80", ""},
         };
 
@@ -231,6 +255,8 @@ static void what_a_host_has_once_is_claimed(void **state) {
                       "podman\n-@port 80/tcp\n-@port 81/tcp\n");
         assert_claims("PublishPort=[::1]:82:82", "web.service", "podman\n-@port [::1]:82/tcp\n");
         assert_claims("PublishPort=80", "web.service", "podman\n");
+        assert_claims("PublishPort=0080:80/UDP", "web.service", "podman\n-@port 80/udp\n");
+        assert_claims("ContainerName=\"db\"", "web.service", "podman\n-@container db\n");
         // claims are no names
         assert_refused(IMAGE "[X-Argosy]\nConflicts=@port*\n", "is no pattern of unit names");
         assert_claims("PublishPort=127.0.0.1::80", "web.service", "podman\n");
@@ -469,7 +495,7 @@ static int note(unsigned line, const char *text, void *userdata) {
 static void what_a_user_may_not_expect_is_said(void **state) {
         static const char content[] = IMAGE
                 "AutoUpdate=registry\nUserNS=keep-id\nVolume=%h/x:/x\n[Install]\nWantedBy=default.target\n",
-                          local[] = "[Container]\nImage=localhost/web:1\nRootfs=/srv/web\n",
+                          local[] = "[Container]\nImage=\"localhost/web:1\"\nRootfs=/srv/web\n",
                           plain[] = "[Container]\nImage=docker.io/library/web:1\n";
         _cleanup_buf_ Buf said = {}, of_local = {}, nothing = {};
 
@@ -527,6 +553,8 @@ static void a_container_is_called_as_podman_calls_it(void **state) {
         assert_container("web.service", "ContainerName=db\n", "db");
         assert_container("web.service", "ContainerName=db\nContainerName=\n", "systemd-web");
         assert_container("work@7.service", "ContainerName=db-%i\n", "db-7");
+        assert_container("work@7.service", "ContainerName=\"db-%i\"\n", "db-7");
+        assert_container("web.service", "ContainerName=d\\\n  b\n", "db");
         assert_container("web.service", "ContainerName=db-%H\n", "unknown");
         assert_container("web.service", "[Service]\nContainerName=db\n", "systemd-web");
 }

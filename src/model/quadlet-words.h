@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// Values of Quadlet's keys as podman reads them (quadlet-words.c). Pure.
+//
+//      Image=, ContainerName=, VolumeName= ...    one value; quotation marks around it do not count
+//      EnvironmentFile=, Mount=                   words between blanks, with quotation marks and escapes
+//      a word of Mount=                           fields between commas: TYPE and SOURCE, and options
+//
+// Volume=, Network= and PublishPort= are taken as they stand.
+
+#include <stdbool.h>
+
+// Those of one value. NULL: out of memory.
+char *quadlet_plain(const char *value);
+
+// Calls `each` for every word, which it may change. What that returns but 0 ends it and is returned. 0 or
+// -ENOMEM.
+int quadlet_words(const char *value, int (*each)(char *word, void *userdata), void *userdata);
+
+typedef struct QuadletMount { // points into its word
+        const char *type;     // "": not said
+        const char *source;   // NULL: none
+        bool read_only;
+} QuadletMount;
+
+// Of every word of Mount=, likewise.
+int quadlet_mounts(const char *value, int (*each)(const QuadletMount *mount, void *userdata),
+                   void *userdata);

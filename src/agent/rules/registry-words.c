@@ -79,7 +79,7 @@ RegistryDenial registry_words_denial(const char *words) {
 const char *registry_denial_hint(RegistryDenial d, bool shown, bool pinned) {
         switch (d) {
         case REGISTRY_LACKS_IMAGE:
-                return pinned ? "; `argosyctl update --pull` resolves its tag anew" : "";
+                return pinned ? "; if Image= names a tag, `argosyctl update --pull` resolves it anew" : "";
         case REGISTRY_WANTS_AUTH:
                 return shown ? "; it was shown the secret that RegistryAuth= names"
                              : "; if it is private, RegistryAuth= names the secret to show";

@@ -93,6 +93,14 @@ static int list_instance(PendingRequest *t, size_t file, const char *name) {
         return r != 0 ? MIN_OF(r, 0) : add_pin(t, file, name, &image);
 }
 
+// One that no unit can have is refused when the request is decided, with its line: nobody is asked for it.
+static int can_be_taken(const Argosy__NamedFile *f) {
+        _cleanup_(unit_file_freep) UnitFile *file = NULL;
+        int r = unit_file_parse(f->name, f->content.data, f->content.len, &file, NULL);
+
+        return r == -ENOMEM ? r : r == 0;
+}
+
 static int list_file(PendingRequest *t, size_t i, size_t n_files, bool pulls) {
         Argosy__NamedFile *f = image_files_at(t, i);
         _cleanup_content_image_ ContentImage image = {};
@@ -104,8 +112,12 @@ static int list_file(PendingRequest *t, size_t i, size_t n_files, bool pulls) {
 
                 r = adopted < 0 ? adopted : adopted == 0;
         }
-        if (r <= 0 || !takes_any(t, f->name))
+        if (r > 0 && takes_any(t, f->name))
+                r = can_be_taken(f);
+        else
                 return MIN_OF(r, 0);
+        if (r <= 0)
+                return r;
         if (image.kind == CONTENT_IMAGE_TAG)
                 return add_pin(t, i, f->name, &image);
         if (t->request->what_case != ARGOSY__REQUEST__WHAT_CHANGE)

@@ -126,6 +126,20 @@ static void a_file_that_is_not_taken_is_not_asked_about(void **state) {
         assert_int_equal(registry.n, 1);
 }
 
+static void a_file_that_no_unit_can_have_is_refused_for_what_is_wrong_in_it(void **state) {
+        static const char *const contents[] = {"[Container]\nImage=web:1\n", "[Container]\nImage=web:%%i\n"};
+
+        for (size_t i = 0; i < ELEMENTSOF(contents); i++) {
+                const Argosy__Response *r = change(START, "web.service", contents[i], false);
+                const char *said = r->status ? r->message : r->change->units[0]->message;
+
+                if (!strstr(said, "is a short name"))
+                        fail_msg("%s", said);
+                assert_null(cluster_state_find_unit(g.state, "web.service"));
+        }
+        assert_int_equal(registry.n, 0);
+}
+
 // When it comes the unit has a file; when it is decided the unit is gone.
 static void a_file_that_is_taken_after_all_is_asked_about(void **state) {
         uint64_t ids[2][2] = {{71, 1}, {72, 1}};
@@ -767,6 +781,7 @@ static void an_update_of_these_is_refused(void **state) {
 RUN_TESTS(IMAGE_TEST(a_tag_is_resolved_by_a_host_that_may_run_it),
           IMAGE_TEST(lists_have_the_image_and_its_digest), IMAGE_TEST(the_same_file_keeps_its_digest),
           IMAGE_TEST(a_file_that_is_not_taken_is_not_asked_about),
+          IMAGE_TEST(a_file_that_no_unit_can_have_is_refused_for_what_is_wrong_in_it),
           IMAGE_TEST(a_file_that_is_taken_after_all_is_asked_about),
           IMAGE_TEST(what_is_taken_by_then_is_asked_about_too),
           IMAGE_TEST(what_is_asked_twice_is_refused_as_one),

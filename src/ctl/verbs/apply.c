@@ -235,6 +235,22 @@ static int append_network(const char *file, const UnitPart *part, void *userdata
         return buf_printf(userdata, "  %s changes for all units that have it, in other sets, too\n", file);
 }
 
+// Why the leader would refuse the unit for files beside it: it sees the next content only when that is sent.
+static int refusal_of(const void *before, size_t len, const void *next, size_t next_len, char **ret) {
+        int r = quadlet_beside_check_next(before, len, next, next_len, ret);
+
+        return r == -EINVAL ? 0 : r;
+}
+
+static int append_beside(const DiffSide *from, const DiffSide *to, Buf *text) {
+        _cleanup_free_ char *refusal = NULL;
+        int r = refusal_of(from->data, from->len, to->data, to->len, &refusal);
+
+        if (r == 0 && refusal)
+                r = buf_printf(text, "  is refused: %s\n", refusal);
+        return r ?: quadlet_networks_changed(from->data, from->len, to->data, to->len, append_network, text);
+}
+
 static int print_row(Apply *a, const Argosy__Response__ApplyRow *row) {
         const UnitFolderUnit *unit = find_unit(a, row->unit);
         _cleanup_buf_ Buf before = {}, text = {};
@@ -255,8 +271,7 @@ static int print_row(Apply *a, const Argosy__Response__ApplyRow *row) {
                 return ctl_oom(a->ctl);
         if (differs && unit)
                 to = (DiffSide){unit->file->path, unit->file->content.data, unit->file->content.len};
-        if (differs && quadlet_networks_changed(from.data, from.len, to.data, to.len, append_network,
-                                                &text) < 0)
+        if (differs && append_beside(&from, &to, &text) < 0)
                 return ctl_oom(a->ctl);
         if (differs && image_diff_append(row->unit, &from, &to, !a->ctl->opt.given[OPT_UNPINNED],
                                          &a->ctl->term.style, a->ctl->term.out_tty, &text) < 0)
@@ -333,6 +348,9 @@ static void print_json_row(Apply *a, Json *j, const Argosy__Response__ApplyRow *
         const UnitFolderFile *next = fetch_other(a, row, &before);
         Argosy__FileChange change =
                 next ? file_change_of(&before, next) : ARGOSY__FILE_CHANGE__FILE_CHANGE_RESTART;
+        _cleanup_free_ char *refusal = NULL;
+        int r = next ? refusal_of(before.data, before.len, next->content.data, next->content.len, &refusal)
+                     : 0;
         const char *const words[][2] = {{"unit", row->unit},
                                         {"change", change_word(row)},
                                         {"rev", row->rev},
@@ -343,6 +361,7 @@ static void print_json_row(Apply *a, Json *j, const Argosy__Response__ApplyRow *
                                         {"state", row->state},
                                         {"why", row->why},
                                         {"node", row->node},
+                                        {"refused", r < 0 ? strerror(-r) : refusal ?: ""},
                                         {"file_change", change == ARGOSY__FILE_CHANGE__FILE_CHANGE_RESTART
                                                                 ? ""
                                                                 : file_change_to_string(change)}};

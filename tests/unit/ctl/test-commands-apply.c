@@ -184,6 +184,38 @@ static void a_plan_says_which_networks_change(void **state) {
                                "\"revision\":42}"));
 }
 
+#define DATA_BOX "[Container]\nImage=localhost/box:1\nVolume=data.volume:/data\n"
+
+static void plans_another_volume(FakeDaemon *d) {
+        const char former[] = DATA_BOX "\n# data.volume\n[Volume]\nLabel=a=b\n";
+        Argosy__Response__ApplyRow row = new_row();
+
+        row.unit = (char *) "box.service";
+        row.made = false;
+        row.rev = (char *) TWO;
+        fake_accept(d);
+        done(read_apply(d, true));
+        reply_plan(d, &row, 0, "");
+        done(read_apply(d, true));
+        reply_plan(d, &row, 0, "");
+        done(fake_read(d));
+        Argosy__Response__Cat cat =
+                CAT_OF(.content = (ProtobufCBinaryData){strlen(former), (uint8_t *) former});
+        fake_reply_last(d, A_RESPONSE(CAT, cat, &cat, .final = true));
+}
+
+static void a_plan_says_what_is_refused_for_a_volume(void **state) {
+        put("box.container", DATA_BOX);
+        put("data.volume", "[Volume]\nLabel=a=c\n");
+        _cleanup_outcome_ Outcome o = run_here(plans_another_volume, "apply --plan --set=shop", ""),
+                                  programs = run_here(plans_another_volume,
+                                                      "apply --plan --json=short --set=shop", "");
+
+        assert_int_equal(o.code, 5);
+        assert_non_null(strstr(o.out, "  is refused: data.volume is not as it was, and the volume"));
+        assert_non_null(strstr(programs.out, "\"refused\":\"data.volume is not as it was, and the volume"));
+}
+
 static void is_the_same(FakeDaemon *d) {
         fake_accept(d);
         done(read_apply(d, true));
@@ -433,7 +465,7 @@ static void a_set_without_units_is_not_exported(void **state) {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 #define FOLDER_CASE(f) cmocka_unit_test_setup_teardown(f, setup_folder, teardown)
 
-RUN_TESTS(CASE(a_plan_says_which_networks_change),
+RUN_TESTS(CASE(a_plan_says_which_networks_change), CASE(a_plan_says_what_is_refused_for_a_volume),
         FOLDER_CASE(a_plan_is_the_difference_and_changes_nothing),
         FOLDER_CASE(programs_get_the_plan_with_its_revision),
         FOLDER_CASE(programs_get_the_parts_that_differ),

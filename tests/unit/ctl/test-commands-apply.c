@@ -93,7 +93,8 @@ static void programs_get_the_plan_with_its_revision(void **state) {
 
         assert_prints(o, 5, "[{\"unit\":\"a.service\",\"change\":\"make\",\"rev\":\"\",\"rev_after\":\"" ONE
                             "\",\"desired\":\"\",\"desired_after\":\"launched\",\"set\":\"\",\"state\":\"\","
-                            "\"why\":\"\",\"node\":\"\",\"file_change\":\"\",\"adopt\":false,\"wrong\":"
+                            "\"why\":\"\",\"node\":\"\",\"refused\":\"\",\"file_change\":\"\","
+                            "\"adopt\":false,\"wrong\":"
                             "false,\"revision\":42}]\n");
 }
 

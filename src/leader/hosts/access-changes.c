@@ -71,8 +71,6 @@ int access_plan_change(Leader *l, PendingRequest *t, BatchBuilder *b) {
                 host = node_request_resolve(l, t, m->host, &node);
                 if (!host)
                         return 0;
-                if (batch_builder_has_host(b, host->host)) // it may go with this entry
-                        return -EBUSY;
                 grant.host = host->host;
         }
         grant.right = m->right;

@@ -391,8 +391,6 @@ static int end_turn(Preview *p) {
                 if (waits(p->put[i])) {
                         scheduler_take_off(p->alone.scheduler, p->put[i]->record->name, p->put[i]->left);
                         p->waiting = true;
-                } else if (p->put[i]->record->global && p->put[i]->left) { // its node is free for others
-                        scheduler_want(p->alone.scheduler, p->put[i]->record->name, false);
                 }
         for (size_t i = 0; i < n; i++)
                 if (waits(p->put[i]))

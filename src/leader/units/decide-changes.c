@@ -124,8 +124,6 @@ static int on_place(const char *name, const char *activates, const UnitOptions *
                 scheduler_answer_done(&place);
                 return 0;
         }
-        if (!place.node && !place.possible) // others may conflict with its former options
-                scheduler_take_back(d->scheduler, name);
         *ret = (ChangePlace){
                 .node = place.node,
                 .possible = place.possible,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // What a turn looks at: with many hosts, one that is about a few of them walks over no table of hosts or
-// nodes, and over no list of their records. What is counted are the entries of these tables that anybody
-// comes by, and the lists.
+// nodes, and over no list of their records. What is counted are the entries of these tables and the records
+// that anybody comes by, and the lists.
 #include "leader-asks.h"
 #include "leader-private.h"
 #include "leader-rig.h"
@@ -27,6 +27,8 @@ MapSlot *__real_map_next(const Map *m, size_t *iter);
 MapSlot *__wrap_map_next(const Map *m, size_t *iter);
 const HostEntry *__real_cluster_state_hosts(const ClusterState *s, size_t *ret_n);
 const HostEntry *__wrap_cluster_state_hosts(const ClusterState *s, size_t *ret_n);
+const Argosy__HostRecord *__real_cluster_state_next_host(const ClusterState *s, uint32_t after);
+const Argosy__HostRecord *__wrap_cluster_state_next_host(const ClusterState *s, uint32_t after);
 
 MapSlot *__wrap_map_next(const Map *m, size_t *iter) {
         MapSlot *slot = __real_map_next(m, iter);
@@ -38,6 +40,11 @@ MapSlot *__wrap_map_next(const Map *m, size_t *iter) {
 const HostEntry *__wrap_cluster_state_hosts(const ClusterState *s, size_t *ret_n) {
         n_lists += !g.inspects;
         return __real_cluster_state_hosts(s, ret_n);
+}
+
+const Argosy__HostRecord *__wrap_cluster_state_next_host(const ClusterState *s, uint32_t after) {
+        n_visited += !g.inspects;
+        return __real_cluster_state_next_host(s, after);
 }
 
 FIXTURE(setup) {

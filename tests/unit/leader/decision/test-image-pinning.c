@@ -152,12 +152,30 @@ static void a_file_that_is_taken_after_all_is_asked_about(void **state) {
         assert_string_equal(digest_of("web.service"), OLD);
 }
 
-// One of its units is gone when the registry has answered about the other.
+static RigAnswer *start_unpinned(const char *name, const char *content) {
+        Argosy__NamedFile file = MESSAGE_OF(named_file, .name = (char *) name, .path = (char *) name,
+                                            .content = (ProtobufCBinaryData){.data = (uint8_t *) content,
+                                                                             .len = strlen(content)}),
+                          *files = &file;
+        uint64_t id[2] = {++g.id, 66};
+        Argosy__Request__Change m = MESSAGE_OF(
+                request__change, .id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)},
+                .verb = START, .names = (char **) &name, .n_names = 1, .files = &files, .n_files = 1,
+                .unpinned = true);
+
+        return rig_ask_and_settle(&g, A_REQUEST(CHANGE, change, &m));
+}
+
+// One of its units is gone when the registry has answered about the other. Podman is not asked about the
+// files, with a digest or without: both contents are known.
 static void what_is_taken_by_then_is_asked_about_too(void **state) {
         static const uint64_t id[2] = {74, 1};
         Argosy__NamedFile a = ARGOSY__NAMED_FILE__INIT, b = ARGOSY__NAMED_FILE__INIT, *files[] = {&a, &b};
         char *names[] = {(char *) "a.service", (char *) "b.service"};
 
+        assert_done(change(START, "a.service", IMAGE, false));
+        assert_done(change(ARGOSY__VERB__VERB_DESTROY, "a.service", NULL, false));
+        assert_done(rig_last(start_unpinned("tagged.service", IMAGE)));
         assert_done(change(START, "b.service", SERVICE, false));
         a.name = a.path = names[0];
         b.name = b.path = names[1];
@@ -588,10 +606,9 @@ static void who_goes_by_another_rule_takes_no_place_of_a_limit_from_an_older_job
         for (uint32_t h = 1; h <= 3; h++)
                 rig_host(&g, h)->lazy = false;
         rig_turns(&g, 10); // its end is on its way to the log
-        reply(host, NULL);
-        rig_host(&g, 2)->mute = rig_host(&g, 3)->mute = false;
-        rig_turns(&g, 10);
+        reply(host, NULL); // in one turn with that end
         rig_hurry_and_settle(&g);
+        rig_host(&g, 2)->mute = rig_host(&g, 3)->mute = false;
         rig_pass_ms(&g, 4 * LATER_MS);
         assert_true(is_launched("older.service"));
         assert_true(is_launched("web.service"));
@@ -655,20 +672,6 @@ static void a_held_job_that_is_not_resolved_is_over(void **state) {
         assert_int_equal(state_of(job), CANCELLED);
         assert_non_null(strstr(rig_show_job(&g, job)->message, "unauthorized"));
         assert_null(rig_record(&g, "web.service"));
-}
-
-static RigAnswer *start_unpinned(const char *name, const char *content) {
-        Argosy__NamedFile file = MESSAGE_OF(named_file, .name = (char *) name, .path = (char *) name,
-                                            .content = (ProtobufCBinaryData){.data = (uint8_t *) content,
-                                                                             .len = strlen(content)}),
-                          *files = &file;
-        uint64_t id[2] = {++g.id, 66};
-        Argosy__Request__Change m = MESSAGE_OF(
-                request__change, .id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)},
-                .verb = START, .names = (char **) &name, .n_names = 1, .files = &files, .n_files = 1,
-                .unpinned = true);
-
-        return rig_ask_and_settle(&g, A_REQUEST(CHANGE, change, &m));
 }
 
 static void unpinned_it_is_taken_as_it_is(void **state) {

@@ -78,6 +78,19 @@ static void what_changes_no_unit_has_one_too(void **state) {
         asked_forget(&a);
 }
 
+// A rollout is told before the job that has begun it.
+static void what_is_told_before_the_job_comes_behind_it_too(void **state) {
+        Asked watcher = {}, a;
+
+        (void) change(START, "web.service", SERVICE, NULL);
+        assert_true(asked_pull(&g, &watcher));
+        go_on_from(&a, rig_rollout(&g, (RigRollout){.kind = ARGOSY__ROLLOUT_KIND__ROLLOUT_RESTART,
+                                                    .name = "web.service"}));
+        assert_true(is_reported(&a, ARGOSY__EVENT_KIND__EVENT_ROLLOUT, "web.service", "phase", "running"));
+        asked_forget(&watcher);
+        asked_forget(&a);
+}
+
 static void what_is_refused_or_only_asked_has_none(void **state) {
         Argosy__Request__ListNodes list = ARGOSY__REQUEST__LIST_NODES__INIT;
         const RigAnswer *a = rig_ask_and_settle(&g, A_REQUEST(LIST_NODES, list_nodes, &list));
@@ -215,6 +228,7 @@ RUN_TESTS(
         TEST(the_change_itself_comes_behind_it_also_if_nobody_watched),
         TEST(how_the_job_ended_is_told_behind_it),
         TEST(what_changes_no_unit_has_one_too),
+        TEST(what_is_told_before_the_job_comes_behind_it_too),
         TEST(what_is_refused_or_only_asked_has_none),
         TEST(who_asks_the_next_leader_again_misses_nothing),
         TEST(and_the_same_leader),

@@ -196,6 +196,22 @@ static void units_that_somebody_asks_about_as_they_go_are_told_to_be_gone(void *
         asked_forget(&a);
 }
 
+// Its name is still asked about: another unit is to be where it is.
+static void a_unit_that_others_name_is_told_to_be_gone(void **state) {
+        Asked a;
+
+        rig_change(&g, START, "web.service", SERVICE);
+        rig_change(&g, START, "mate.service", SERVICE "[X-Argosy]\nSameNodeAs=web.service\n");
+        from_now(&a);
+        a.kind = ARGOSY__EVENT_KIND__EVENT_UNIT;
+        rig_change(&g, ARGOSY__VERB__VERB_DESTROY, "web.service", NULL);
+        rig_settle(&g);
+        assert_non_null(unit_find(g.leader, "web.service"));
+        assert_true(asked_pull(&g, &a));
+        assert_true(asked_find(&a, a.kind, "web.service")->gone);
+        asked_forget(&a);
+}
+
 enum { AGAIN = 7 };
 
 static void change_each(Argosy__Verb verb, const char *content) {
@@ -672,6 +688,7 @@ RUN_TESTS(
         TEST_MANY(another_unit_on_all_nodes_costs_no_rows_of_the_others),
         TEST_MANY(all_nodes_are_told_of_when_the_unit_goes_from_all),
         TEST(units_that_somebody_asks_about_as_they_go_are_told_to_be_gone),
+        TEST(a_unit_that_others_name_is_told_to_be_gone),
         TEST(units_that_go_again_before_they_were_told_of_are_told_to_be_gone),
         TEST(what_a_host_has_said_is_unknown_when_its_link_is_lost),
         TEST(what_a_host_has_said_is_unknown_when_it_may_not_attach_yet),

@@ -118,12 +118,22 @@ static void what_units_reserve_is_told_beside_what_there_is(void **state) {
 
 // Nobody waits for a node, so nobody else asks the Placement.
 static void what_there_is_follows_a_host_without_a_unit_that_asks(void **state) {
+        Argosy__Label five = MESSAGE_OF(label, .key = (char *) "offers/slot", .value = (char *) "5"),
+                      *set = &five;
+        Argosy__Request__LabelChange change =
+                MESSAGE_OF(request__label_change, .node = (char *) "n3", .set = &set, .n_set = 1);
+
         rig_host_set_labels(&g, 2, "offers/slot", "9");
         (void) rig_change(&g, START, "a.service", DEMANDING);
         rig_settle(&g);
         assert_int_equal(figure("capacity", "slot", NULL), 9);
         rig_host_set_labels(&g, 3, "offers/slot", "4");
         assert_int_equal(figure("capacity", "slot", NULL), 13);
+        g.leader->limits.placed_hosts = 0; // no turn comes to it before somebody asks
+        (void) rig_ask(&g, A_REQUEST(LABEL_CHANGE, label_change, &change));
+        rig_turns(&g, 8);
+        assert_int_equal(figure("capacity", "slot", NULL), 14);
+        g.leader->limits.placed_hosts = LEADER_LIMIT_placed_hosts;
         rig_host_off_for(&g, 3, 2 * RIG_LEASE_MS);
         assert_int_equal(figure("nodes", "lost", NULL), 1);
         assert_int_equal(figure("capacity", "slot", NULL), 9);

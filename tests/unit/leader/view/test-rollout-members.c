@@ -43,13 +43,28 @@ FIXTURE(teardown) {
                 free(units[i]);
 }
 
+static size_t number_of(const Unit *u) {
+        return strtoul(u->name + strlen("u@"), NULL, 10);
+}
+
+static void leave(Unit *u) {
+        struct Found *f = &found[number_of(u)];
+
+        if (!f->joined)
+                return;
+        rollout_members_forget(&m, u);
+        list_unlink(&u->of_budget);
+        f->joined = false;
+}
+
 static size_t look(void) {
         RolloutMember *member;
         size_t n = 0;
 
         for (; (member = rollout_members_next_due(&m, 0)); n++) {
-                const struct Found *f = &found[strtoul(member->unit->name + strlen("u@"), NULL, 10)];
+                const struct Found *f = &found[number_of(member->unit)];
 
+                assert_true(n < STEPS); // it comes to an end
                 rollout_members_put(&m, member, &f->counts, f->turn, f->failed, 0);
                 rollout_members_set_kind(&m, member, f->kind);
         }
@@ -95,11 +110,9 @@ static void what_is_kept_is_what_a_walk_would_find(void **state) {
                 size_t i = (size_t) random() % UNITS;
                 struct Found *f = &found[i];
 
-                if (random() % 10 == 0 && f->joined) {
-                        rollout_members_forget(&m, units[i]);
-                        list_unlink(&units[i]->of_budget);
-                        f->joined = false;
-                } else {
+                if (random() % 10 == 0 && f->joined)
+                        leave(units[i]);
+                else {
                         if (!f->joined)
                                 list_append(&group, &units[i]->of_budget);
                         *f = (struct Found){
@@ -133,11 +146,10 @@ static void a_walk_goes_on_whoever_leaves(void **state) {
 
                 if (member)
                         rollout_members_put(&m, member, &found[0].counts, ROLLOUT_TURN_UP, false, 0);
-                if (i % 2 == 1)
-                        continue;
-                rollout_members_forget(&m, units[i]);
-                list_unlink(&units[i]->of_budget);
-                found[i].joined = false;
+                if (member && i % 4 == 0) // the one that would be next
+                        leave(m.at);
+                if (i % 2 == 0)
+                        leave(units[i]);
         }
         (void) look();
         assert_is_kept();

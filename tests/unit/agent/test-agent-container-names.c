@@ -79,6 +79,24 @@ static void a_container_that_came_meanwhile_is_not_replaced_by_a_start(void **st
         assert_int_equal(pid1_runs(pid1, "box.service"), 1);
 }
 
+// Its first start was lost with the connection; the next one is not made by an order.
+static void a_container_that_came_since_the_last_start_is_not_replaced_by_the_next(void **state) {
+        move_store();
+        pid1_hold_jobs(pid1, true);
+        order("other.service", BOX_OF(DIGEST_1), 7);
+        make();
+        loop_until(pid1_n_held(pid1) == 1);
+        have_container("containers.json", "systemd-other");
+        pid1_disconnect(pid1);
+        pid1_hold_jobs(pid1, false);
+        pid1_reconnect(pid1);
+        loop_until(newest("container inspect"));
+        end(newest("inspect"), 0, "web.service\n", "");
+        loop_until(*report_of("other.service")->error);
+        assert_non_null(strstr(report_of("other.service")->error, "(it is web.service)"));
+        assert_int_equal(pid1_runs(pid1, "other.service"), 0);
+}
+
 // A plan: would the unit be taken?
 static void ask_name(const char *name) {
         Argosy__ToHost__NameCheck__Unit unit = MESSAGE_OF(to_host__name_check__unit, .name = (char *) name,
@@ -187,6 +205,7 @@ RUN_TESTS(
         CASE(what_is_left_of_a_run_of_its_own_is_replaced),
         CASE(a_name_that_nobody_has_is_not_asked_about),
         CASE(a_container_that_came_meanwhile_is_not_replaced_by_a_start),
+        CASE(a_container_that_came_since_the_last_start_is_not_replaced_by_the_next),
         CASE(a_plan_hears_of_it_too),
         CASE(before_the_first_unit_podman_is_asked_at_once),
         CASE(a_plan_that_waits_for_podman_does_not_hold_up_the_end),

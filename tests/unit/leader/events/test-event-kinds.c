@@ -328,6 +328,9 @@ static void removed_content_is_told_also_of_units_that_are_gone_by_then(void **s
         assert_true(count_told(&a, false) >= CROWD);
         name_table_foreach(u, &g.leader->units)
                 event_mark(g.leader, &((Unit *) u)->event);
+        Unit *last = unit_find(g.leader, "w@7.service");
+        event_unmark(g.leader, &last->event);
+        event_mark(g.leader, &last->event);
         rig_change(&g, ARGOSY__VERB__VERB_DESTROY, "w@7.service", NULL);
         assert_int_equal(count_told(&a, true), 1);
         change_crowd(ARGOSY__VERB__VERB_DESTROY, NULL);

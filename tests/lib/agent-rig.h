@@ -368,13 +368,25 @@ static inline void agent_restart(void) {
         agent_up();
 }
 
+// As a leader does it: each Attach has its answer. On a slow machine one is repeated while its Welcome waits
+// for the disk, and that Welcome is void then.
+#define welcome_until(orders, n, condition)                                  \
+        do {                                                                 \
+                unsigned answered_attaches;                                  \
+                                                                             \
+                do {                                                         \
+                        answered_attaches = w.n_attaches;                    \
+                        send_welcome(orders, n, 60000);                      \
+                        loop_until((condition) || w.n_attaches > answered_attaches); \
+                } while (!(condition));                                      \
+        } while (0)
+
 static inline void meet_leader(const Order *orders, size_t n) {
         unsigned before = w.n_attaches;
 
         agent_on_leader(w.agent, 1, w.term);
         loop_until(w.n_attaches > before);
-        send_welcome(orders, n, 60000);
-        loop_until(w.attached);
+        welcome_until(orders, n, w.attached);
 }
 
 static inline int rig_up(void) {

@@ -130,7 +130,8 @@ static inline Other *add_online(unsigned i) {
         return o;
 }
 
-static inline void welcome_all(Argosy__UnitOrder **orders, size_t n, Argosy__Spec **specs, size_t n_specs) {
+static inline void send_welcome_to_all(Argosy__UnitOrder **orders, size_t n, Argosy__Spec **specs,
+                                       size_t n_specs) {
         Argosy__NodeRecord records[MANY + 1], *pointers[MANY + 1];
 
         for (size_t i = 0; i <= n_others; i++) {
@@ -147,6 +148,18 @@ static inline void welcome_all(Argosy__UnitOrder **orders, size_t n, Argosy__Spe
         Argosy__ToHost m =
                 MESSAGE_OF(to_host, .msg_case = ARGOSY__TO_HOST__MSG_WELCOME, .welcome = &welcome);
         agent_on_message(w.agent, &m);
+}
+
+// Each Attach has its answer (agent-rig.h, welcome_until).
+static inline void welcome_all(Argosy__UnitOrder **orders, size_t n, Argosy__Spec **specs, size_t n_specs) {
+        unsigned answered;
+
+        do {
+                answered = w.n_attaches;
+                send_welcome_to_all(orders, n, specs, n_specs);
+                loop_until(!w.agent->attach_sent || w.n_attaches > answered);
+        } while (w.agent->attach_sent);
+        assert_true(w.attached);
 }
 
 typedef struct Everywhere { // one unit in each manager
@@ -191,7 +204,6 @@ static inline void meet(void) {
         agent_on_leader(w.agent, 1, ++w.term);
         loop_until(w.n_attaches > before);
         welcome_all(NULL, 0, NULL, 0);
-        loop_until(w.attached);
 }
 
 static inline bool runs_on(const Other *o, const char *name) {

@@ -49,6 +49,14 @@ static void another_leader_is_asked_for_the_rest(void **state) {
         assert_true(pid1_is_active(pid1, "web.service"));
 }
 
+// Attached to, and not answered yet.
+static void next_leader(void) {
+        unsigned attaches = w.n_attaches;
+
+        agent_on_leader(w.agent, 1, ++w.term);
+        loop_until(w.n_attaches > attaches);
+}
+
 // It would begin as soon as its file is here, and who leads by then has to know that.
 static void what_waits_for_its_file_is_told_to_the_next_leader(void **state) {
         _cleanup_(carried_done) Carried c = carried("web.service", large, LARGE);
@@ -56,12 +64,10 @@ static void what_waits_for_its_file_is_told_to_the_next_leader(void **state) {
         meet_leader(NULL, 0);
         order(&c, 5);
         await_ask(1);
-        agent_on_leader(w.agent, 1, ++w.term);
-        loop_until(w.n_attaches == 2);
+        next_leader();
         assert_int_equal(w.attach->attach->n_held, 1);
         assert_string_equal(w.attach->attach->held[0]->name, "web.service");
-        send_welcome(NULL, 0, 60000); // it is elsewhere by now
-        loop_until(is_gone("web.service"));
+        welcome_until(NULL, 0, is_gone("web.service")); // it is elsewhere by now
         assert_int_equal(pid1_runs(pid1, "web.service"), 0);
 }
 
@@ -74,11 +80,9 @@ static void what_could_not_get_its_file_is_told_to_the_next_leader(void **state)
         await_ask(1);
         send_piece(&c.hash, w.file_asked_from, LARGE + 1, large, PIECE, true);
         await_failure("web.service", 1, "its file data: what came is not what it is to be");
-        agent_on_leader(w.agent, 1, ++w.term);
-        loop_until(w.n_attaches == 2);
+        next_leader();
         assert_int_equal(w.attach->attach->n_held, 1);
-        send_welcome(NULL, 0, 60000);
-        loop_until(is_gone("web.service"));
+        welcome_until(NULL, 0, is_gone("web.service"));
 }
 
 // An answer that was on its way when the next leader was attached to.
@@ -90,15 +94,13 @@ static void what_the_former_leader_says_late_is_passed_over(void **state) {
         await_ask(1);
         answer(&c);
         await_ask(2);
-        agent_on_leader(w.agent, 1, ++w.term);
-        loop_until(w.n_attaches == 2);
+        Order o = {.name = "web.service",
+                   .content = (const char *) c.content.data,
+                   .revision = 5,
+                   .start = 5};
+        next_leader();
         answer(&c);
-        send_welcome((Order[]){{.name = "web.service",
-                                .content = (const char *) c.content.data,
-                                .revision = 5,
-                                .start = 5}},
-                     1, 60000);
-        await_ask(3);
+        welcome_until(&o, 1, w.n_file_asks == 3);
         assert_int_equal(w.file_asked_from, PIECE);
         answer_all(&c, 5);
         assert_true(is_there("units/web.service/data"));

@@ -601,10 +601,9 @@ static void after_a_cancelled_shutdown_units_start_again(void **state) {
         fake_systemd_cancel_shutdown(systemd);
         loop_until(w.attach->attach->seq != seq); // so the leader knows
         assert_false(agent_is_stopping(w.agent));
-        send_welcome((Order[]){{.name = "web.service", .content = web, .revision = 5, .start = 5},
-                               {.name = "up.service", .content = web, .revision = 6, .start = 6}},
-                     2, 60000);
-        loop_until(report_of("web.service")->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE);
+        welcome_until(((Order[]){{.name = "web.service", .content = web, .revision = 5, .start = 5},
+                                 {.name = "up.service", .content = web, .revision = 6, .start = 6}}),
+                      2, report_of("web.service")->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE);
         assert_false(report_of("web.service")->down == ARGOSY__DOWN_CAUSE__DOWN_STOPPED);
         assert_int_equal(fake_systemd_calls(systemd, "StartUnit"), 3);
 }

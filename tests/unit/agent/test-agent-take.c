@@ -238,8 +238,7 @@ static void a_search_that_hangs_keeps_no_host_from_its_leader(void **state) {
         assert_string_equal(w.attach->attach->fleet_units->directory, "");
         assert_int_equal(w.attach->attach->fleet_units->n_units, 0);
         held_pool_let_go();
-        send_welcome(NULL, 0, 60000);
-        loop_until(was_told("web.service"));
+        welcome_until(NULL, 0, was_told("web.service"));
         assert_string_equal(w.fleet_units->fleet_units->directory, fleet_dir);
 }
 

@@ -385,13 +385,15 @@ static void a_host_tells_its_podman_from_the_first_attach_on(void **state) {
         podman.there = true;
         attach_anew();
         assert_string_equal(told_podman(), ""); // nobody has ever asked
+        unsigned attaches = w.n_attaches;
         answer_podman("5.4");
-        loop_until(w.n_attaches == 2);
+        loop_until(w.n_attaches > attaches);
         assert_string_equal(told_podman(), "5.4");
         attach_anew();
         assert_string_equal(told_podman(), "5.4"); // before anybody answers
+        attaches = w.n_attaches;
         answer_podman("5.4");
-        assert_int_equal(w.n_attaches, 1);
+        assert_int_equal(w.n_attaches, attaches);
         podman.there = false;
         attach_anew();
         assert_string_equal(told_podman(), "");

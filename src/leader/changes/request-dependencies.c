@@ -316,7 +316,7 @@ static bool take(const DependencyPeer *peer, void *userdata) {
         int r;
 
         if (!(peer->kinds & (UNIT_REQUIRES | UNIT_PART_OF)) || !e ||
-            e->record->target != ARGOSY__TARGET__TARGET_LAUNCHED ||
+            e->record->target != ARGOSY__TARGET__TARGET_LAUNCHED || is_being_planned(p, peer->name) ||
             batch_builder_has_unit_since(p->batch, peer->name, p->start))
                 return false;
         r = request_names(p, peer->name);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Dependencies that are refused: what would go in a cycle, and what nobody knows.
+// Dependencies in a cycle, and what nobody knows: an order is refused, and who only goes along is not.
 
 #include "leader-asks.h"
 #include "messages.h"
@@ -181,6 +181,25 @@ static void a_content_that_an_unload_brings_may_close_none_either(void **state) 
         assert_int_equal(rig_record(&g, "a.service")->target, LAUNCHED);
 }
 
+enum { SHORT_ENTRY = 1000 }; // of a few records
+
+static void is_short(Rig *rig) {
+        assert_in_range(rig->entry_len, 0, SHORT_ENTRY);
+}
+
+// PartOf= says no order.
+static void those_that_go_along_with_each_other_go_along_once(void **state) {
+        change(START, "c.service", SERVICE ON("two"));
+        change(START, "a.service", SERVICE ON("one") "PartOf=b.service\n");
+        change(START, "b.service", SERVICE ON("one") "PartOf=c.service a.service\n");
+        g.on_entry = is_short;
+        const Argosy__Response__UnitResult *r = rig_change(&g, STOP, "c.service", NULL);
+        assert_int_equal(r->status, 0);
+        assert_string_equal(r->message, "b.service is stopped too, since it depends on it");
+        assert_int_equal(rig_record(&g, "a.service")->target, LOADED);
+        assert_int_equal(rig_record(&g, "b.service")->target, LOADED);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -190,6 +209,7 @@ int main(void) {
                 T(nothing_of_a_cycle_within_one_request_is_stored),
                 T(a_request_may_turn_an_order_around),
                 T(what_is_required_must_be_known),
+                T(those_that_go_along_with_each_other_go_along_once),
                 T(an_update_may_close_no_cycle_either),
                 T(a_content_that_an_unload_brings_may_close_none_either),
 #undef T

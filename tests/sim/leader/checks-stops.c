@@ -127,7 +127,7 @@ bool heard_guard_has_ended(uint32_t host, unsigned unit, const VirtualUnit *v) {
 
 // Of any leader of the story (faults.c).
 static uint64_t shortest_lease_us(void) {
-        return asks.swarm.lease_ms * USEC_PER_MSEC / (world.plan.swarm.faults[FAULT_lease] > 0 ? 2 : 1);
+        return world_lease_ms(world.plan.swarm.faults[FAULT_lease] > 0 ? 2 : 4) * USEC_PER_MSEC;
 }
 
 bool heard_may_be_lost(uint32_t host) {

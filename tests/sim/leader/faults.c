@@ -430,7 +430,7 @@ static bool nobody_leads(void) {
 // None is longer than that of the first leader: who waits for a lease waits for that.
 static void fault_lease(Draw *d) {
         static const unsigned quarters[] = {2, 3, 4};
-        unsigned ms = asks.swarm.lease_ms * DRAW_PICK(d, quarters) / 4;
+        unsigned ms = world_lease_ms(DRAW_PICK(d, quarters));
 
         if (!nobody_leads())
                 return;

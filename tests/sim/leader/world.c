@@ -35,6 +35,10 @@ WorldShared world_shared[WORLD_SHARED_MAX];
 size_t world_n_shared;
 bool (*world_is_told_again)(void);
 
+unsigned world_lease_ms(unsigned quarters) {
+        return asks.swarm.lease_ms * quarters / 4;
+}
+
 bool world_is_well(void) {
         return world.rig.led && !world.rig.slow && !world.is_failing;
 }

@@ -86,6 +86,8 @@ void fault_meet(Draw *d);
 Argosy__ToVoter *lies_draw(Draw *d, const RigHost *h); // from the heap
 // The log can take what comes, and somebody leads.
 bool world_is_well(void);
+// LeaseSec= of leaders is drawn from 2, 3 and 4 quarters of the story's.
+unsigned world_lease_ms(unsigned quarters);
 // The host was not removed from the cluster. One that was does what its agent did before, and hears of
 // nothing.
 bool world_is_member(uint32_t host);

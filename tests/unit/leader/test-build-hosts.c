@@ -44,6 +44,7 @@ static void a_turn_looks_at_a_few(void **state) {
         size_t n_nodes = g.leader->nodes.count, n_places = 0;
         unsigned turns = 0;
 
+        assert_in_range(n_nodes, 1, BUILD_MAX); // of the first one
         for (; !g.leader->leading; turns++) {
                 uv_run(&g.loop, UV_RUN_NOWAIT);
                 assert_true(g.leader->nodes.count + count_places() - n_nodes - n_places <= BUILD_MAX);

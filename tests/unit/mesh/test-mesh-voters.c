@@ -394,14 +394,21 @@ static void who_only_does_not_know_it_stands_by_who_does(void **state) {
         loop_until(story_is(4, "removed "));
 }
 
+static unsigned n_refused;
+
 // The log from which two hosts were removed. They themselves know only what was so before.
 static TlsVerdict judge_as_who_removed(const Hash *pin, const char *alpn, void *userdata) {
-        return hash_equal(&member[2].pin, pin) || hash_equal(&member[3].pin, pin) ? TLS_REMOVED : TLS_MEMBER;
+        bool is_removed = hash_equal(&member[2].pin, pin) || hash_equal(&member[3].pin, pin);
+
+        n_refused += is_removed;
+        return is_removed ? TLS_REMOVED : TLS_MEMBER;
 }
 
 static void two_that_were_removed_do_not_hold_each_other(void **state) {
+        enum { OFTEN = 200 }; // who has been refused so often, and goes on, will not hear it any more
         TlsContext *before[2];
 
+        n_refused = 0;
         for (uint32_t i = 0; i < 2; i++) {
                 before[i] = member_tls[i];
                 assert_int_equal(tls_context_new(&member[i], judge_as_who_removed, NULL, &member_tls[i]), 0);
@@ -416,7 +423,8 @@ static void two_that_were_removed_do_not_hold_each_other(void **state) {
         start_first(2);
         VOTERS(3, 1, 2, 4);
         VOTERS(4, 1, 2, 3);
-        loop_until(story_has(3, "removed ") && story_has(4, "removed "));
+        loop_until((story_has(3, "removed ") && story_has(4, "removed ")) || n_refused > OFTEN);
+        assert_true(story_has(3, "removed ") && story_has(4, "removed "));
         for (uint32_t i = 0; i < 2; i++) {
                 stop(i + 1);
                 tls_context_unref(member_tls[i]);

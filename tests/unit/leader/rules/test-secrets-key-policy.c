@@ -25,6 +25,8 @@ static void a_key_is_made_once(void **state) {
 }
 
 static void it_seals_when_every_voter_has_it(void **state) {
+        assert_int_equal(step((SecretsKeyView){HAND_OUT, .named = true, .all_have = false}),
+                         SECRETS_KEY_WAIT);
         assert_int_equal(step((SecretsKeyView){HAND_OUT, .named = true, .all_have = true}), SECRETS_KEY_USE);
         assert_int_equal(step((SecretsKeyView){HAND_OUT, .all_have = true, .making = true}),
                          SECRETS_KEY_WAIT);

@@ -310,7 +310,7 @@ static void many_who_ask_again_are_answered_turn_by_turn(void **state) {
         submit(SERVICE);
         g.parts_apart = true;
         assert_true(change(START, UNITS, 1)->final);
-        g.leader->limits.requests_units = SIZE_MAX / 2; // all of them are looked at in one turn
+        g.leader->limits.requests_units = UINT_MAX / 2; // all of them are looked at in one turn
         for (size_t i = 0; i < ELEMENTSOF(again); i++)
                 again[i] = ask(START, UNITS, 1);
         for (unsigned turns = 0; turns < 100; turns++) {

@@ -164,6 +164,7 @@ static void begin_start(VirtualHost *h, VirtualUnit *u) {
 
         u->stopping = false;
         u->n_restarts = 0; // as systemd does for a start that was asked for
+        u->looping = false;
         u->outcome = ARGOSY__OUTCOME__KIND__NONE;
         become(h, u, ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVATING);
         if (takes_us > 0) {
@@ -491,6 +492,15 @@ void virtual_host_end(VirtualHost *h, VirtualUnit *u, Argosy__ActiveState active
                       Argosy__Outcome__Kind kind) {
         become(h, u, active);
         u->outcome = kind;
+        mark(h, u);
+}
+
+void virtual_host_restart(VirtualHost *h, VirtualUnit *u, bool failed, bool looping) {
+        u->n_restarts++;
+        u->failed_restarts += failed;
+        u->looping = looping;
+        u->since_us = h->ops->wall_us(h->userdata);
+        u->changed_us = h->ops->now_us(h->userdata);
         mark(h, u);
 }
 

@@ -185,6 +185,8 @@ void virtual_host_report(VirtualHost *h, VirtualUnit *u, Argosy__ActiveState act
 // The same, told with the next reports, or with an Attach.
 void virtual_host_end(VirtualHost *h, VirtualUnit *u, Argosy__ActiveState active,
                       Argosy__Outcome__Kind outcome);
+// systemd has restarted it by itself, for its failure or not; told with the next reports, or with an Attach.
+void virtual_host_restart(VirtualHost *h, VirtualUnit *u, bool failed, bool looping);
 // What is under way with it is over.
 void virtual_host_settle(VirtualHost *h, VirtualUnit *u);
 VirtualUnit *virtual_host_find(const VirtualHost *h, const char *name); // NULL: not held

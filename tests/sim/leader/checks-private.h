@@ -232,6 +232,7 @@ void told_on_entry(const Argosy__LogBatch *batch);
 // checks-secrets.c
 void secrets_begin(void);
 void secrets_on_entry(const Argosy__LogBatch *batch);
+void restarts_on_entry(const Argosy__LogBatch *batch); // before it
 
 // checks-settings.c
 void settings_begin(void);

@@ -89,6 +89,44 @@ static void is_kept(unsigned k, const WorldContent *c, const Argosy__UnitRecord 
                            asks.units[k].name, c->secret, has);
 }
 
+static bool is_of_rollout(uint64_t job, const char *name) {
+        const LogJob *j = job > 0 && job <= log_truth.n_jobs ? log_truth.jobs[job] : NULL;
+
+        return j && streq(j->rollout, name);
+}
+
+// A rollout restarts it for a new version of a secret, and it has the newest one, or none. What it has is as
+// of the entry before.
+static void is_needed(const struct LogTouched *t) {
+        const LogRollout *r = log_rollout_of(log_truth.rollouts_before, t->unit);
+        const WorldContent *c = log_content(&t->before);
+        size_t i = 0;
+        uint64_t has;
+
+        if (!r || !*r->secret || r->phase != ARGOSY__ROLLOUT_PHASE__ROLLOUT_RUNNING || !t->goes_on ||
+            t->before.global || t->before.restart_rev == log_truth.units[t->unit].restart_rev ||
+            !is_of_rollout(t->job, r->name))
+                return;
+        while (i < ELEMENTSOF(world_secrets) && !streq(world_secrets[i], r->secret))
+                i++;
+        if (i == ELEMENTSOF(world_secrets) || secrets[i].unknown || secrets[i].n == 0)
+                return;
+        check_says("restarts-are-for-the-new");
+        has = units[t->unit].as_of > 0 ? version_as_of(i, units[t->unit].as_of) : 0;
+        if (!c || !c->secret || !streq(c->secret, r->secret))
+                check_fail("restarts-are-for-the-new", "%s is restarted for %s, which it has not",
+                           asks.units[t->unit].name, r->secret);
+        if (has == secrets[i].revisions[secrets[i].n - 1])
+                check_fail("restarts-are-for-the-new",
+                           "%s is restarted for %s, and has the version of revision %" PRIu64 " already",
+                           asks.units[t->unit].name, r->secret, has);
+}
+
+void restarts_on_entry(const Argosy__LogBatch *batch) {
+        for (size_t i = 0; i < log_truth.n_touched; i++)
+                is_needed(&log_truth.touched[i]);
+}
+
 void secrets_on_entry(const Argosy__LogBatch *batch) {
         for (size_t i = 0; i < ELEMENTSOF(world_secrets); i++)
                 note(i);

@@ -46,7 +46,7 @@ static void on_report(uint32_t host, const Argosy__UnitReport *r) {
         if (r->refused)
                 known.refused[i] |= 1u << (host - 1);
         if (r->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED ||
-            (r->outcome && r->outcome->kind == ARGOSY__OUTCOME__KIND__FAILED))
+            (r->outcome && r->outcome->kind == ARGOSY__OUTCOME__KIND__FAILED) || r->failed_restarts > 0)
                 known.failed[i] |= 1u << (host - 1);
         if (r->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED || r->outcome)
                 known.ended[i] |= 1u << (host - 1);
@@ -336,6 +336,30 @@ static bool is_up(const VirtualUnit *v) {
                      v->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVATING);
 }
 
+// Somebody has said that nothing runs on lost hosts any more, or the log has lost what it knew of them.
+static bool is_given_up(void) {
+        if (world.plan.swarm.faults[FAULT_recovery] > 0)
+                return true;
+        for (size_t i = 0; i < asks.n_asked; i++)
+                if (asks.asked[i].request &&
+                    asks.asked[i].request->what_case == ARGOSY__REQUEST__WHAT_FORGET)
+                        return true;
+        return false;
+}
+
+// Of what runs on a host that is lost, which has its power or has not: with CutOff=stop its guard ends it,
+// by the times of that content.
+static void judge_guard(const char *name, uint32_t host, uint32_t lost, const VirtualUnit *v) {
+        const WorldContent *c = content_of(v);
+
+        if (!c || !c->cut_off_stop || known.hosts[lost].goodbye ||
+            !cluster_state_find_host(world.rig.state, lost) || is_given_up())
+                return;
+        check_fail("guards-have-ended",
+                   "%s is to start on n%u, and its guard lets it run on n%u, which is lost", name, host,
+                   lost);
+}
+
 static void one_start(uint32_t host, const Argosy__UnitOrder *o) {
         int i = world_unit_index(o->name);
 
@@ -349,12 +373,15 @@ static void one_start(uint32_t host, const Argosy__UnitOrder *o) {
                 if (!is_up(v) || world_host_lies(k) || world_host_lies(host) ||
                     v->order.revision < log_truth.units[i].made)
                         continue;
-                if (heard_guard_has_ended(k, (unsigned) i, v))
+                if (heard_guard_has_ended(k, (unsigned) i, v)) {
+                        check_says("guards-have-ended");
                         continue;
+                }
                 check_says("two-places");
                 if (!heard_may_be_lost(k))
                         check_fail("two-places", "%s is to start on n%u, and n%u, which is heard, has it",
                                    o->name, host, k);
+                judge_guard(o->name, host, k, v);
         }
 }
 

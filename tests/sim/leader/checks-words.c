@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Checks of lists: what somebody is told against the hosts of that moment.
+#include <inttypes.h>
 #include <string.h>
 
 #include "checks-private.h"
 #include "macro.h"
+#include "str.h"
 #include "test.h"
 #include "unit-state.h"
 
@@ -23,6 +25,30 @@ static const VirtualUnit *unit_of_row(const Argosy__Response__UnitRow *row, uint
         return v && v->ordered && v->order.node == node ? v : NULL;
 }
 
+// What a host has said of a unit shows, and nothing of a run before.
+static void facts_of_row(const Argosy__Response__UnitRow *row, const VirtualUnit *v, uint32_t host) {
+        bool up = v->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE;
+
+        if (!up || v->gone || v->refused)
+                return;
+        if (v->n_restarts > 0)
+                check_says("facts-are-listed");
+        if (row->restarts != v->n_restarts || row->looping != v->looping)
+                check_fail("facts-are-listed",
+                           "list-units says of %s on n%u %u restarts%s, and it has had %u%s", row->unit,
+                           host, row->restarts, row->looping ? " and more to come" : "", v->n_restarts,
+                           v->looping ? " and more to come" : "");
+        if (row->drift || !streq(row->sub, "running"))
+                check_fail("facts-are-listed", "list-units says that %s on n%u is %s%s, and it runs",
+                           row->unit, host, row->sub, row->drift ? " and stopped" : "");
+        // else the leader says it by its own clock of now
+        if (!world.clock_was_set && row->since != v->since_us)
+                check_fail("facts-are-listed",
+                           "list-units says that %s on n%u is so since %" PRIu64
+                           ", and it is since %" PRIu64,
+                           row->unit, host, row->since, v->since_us);
+}
+
 static void one_row(const Argosy__Response__UnitRow *row) {
         uint32_t host;
         const VirtualUnit *v = unit_of_row(row, &host);
@@ -34,6 +60,7 @@ static void one_row(const Argosy__Response__UnitRow *row) {
         if (strcmp(row->active, active_state_to_string(v->active)) != 0)
                 check_fail("lists-are-true", "list-units says that %s is %s on n%u, and it is %s", row->unit,
                            row->active, host, active_state_to_string(v->active));
+        facts_of_row(row, v, host);
 }
 
 static bool has_row(const Argosy__Response__Units *units, const char *name, uint32_t host) {

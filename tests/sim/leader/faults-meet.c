@@ -6,6 +6,7 @@
 #include "asks-private.h"
 #include "checks-log.h"
 #include "macro.h"
+#include "message.h"
 #include "test.h"
 #include "world.h"
 
@@ -125,4 +126,56 @@ void fault_meet(Draw *d) {
         asks.focus_n = n;
         asks.focus_host = host;
         is_met = false;
+}
+
+static void ask_this(Argosy__Request *q) {
+        if (q && asks.n_asked < WORLD_ASKED_MAX)
+                (void) asks_ask_as_root(q);
+        else
+                message_free(q);
+}
+
+static Argosy__Request *make_restart(Draw *d) {
+        for (unsigned tries = 8; tries > 0; tries--) {
+                Argosy__Request *q = asks_make(d, ARGOSY__REQUEST__WHAT_ROLLOUT, ask_rollout);
+
+                if (q && q->rollout->kind == ARGOSY__ROLLOUT_KIND__ROLLOUT_RESTART && !q->rollout->abort)
+                        return q;
+                message_free(q);
+        }
+        return NULL;
+}
+
+// A secret gets a new version, some of its users are started meanwhile, and then all of them are restarted
+// for it that have not got it yet.
+void fault_rotate(Draw *d) {
+        const WorldContent *c = NULL;
+        unsigned first = draw_below(d, (unsigned) asks.n_units), unit = first, focus = asks.focus_first,
+                 n_focus = asks.focus_n;
+        Argosy__Request *set, *restart;
+
+        for (unsigned i = 0; i < asks.n_units && !(c && c->secret); i++) {
+                unit = (first + i) % (unsigned) asks.n_units;
+                c = log_content(&log_truth.units[unit]);
+        }
+        if (!c || !c->secret)
+                return;
+        asks.focus_first = unit;
+        asks.focus_n = 1;
+        set = draw_below(d, 4) > 0 ? asks_make(d, ARGOSY__REQUEST__WHAT_SECRET_SET, ask_secret_set) : NULL;
+        if (set)
+                assert_int_equal(field_set(&set->secret_set->name, c->secret), 0);
+        ask_this(set);
+        rig_turns(&world.rig, draw_below(d, 4));
+        for (unsigned n = draw_below(d, 3); n > 0; n--)
+                ask(d, ARGOSY__REQUEST__WHAT_CHANGE, ask_change);
+        rig_turns(&world.rig, draw_below(d, 4));
+        restart = make_restart(d);
+        if (restart) {
+                assert_int_equal(field_set(&restart->rollout->name, asks.units[unit].file), 0);
+                assert_int_equal(field_set(&restart->rollout->secret, c->secret), 0);
+        }
+        ask_this(restart);
+        asks.focus_first = focus;
+        asks.focus_n = n_focus;
 }

@@ -29,7 +29,7 @@ bool world_host_lies(uint32_t host) {
 
 void faults_begin(void) {
         faults_state.entries_left = 0;
-        faults_state.entry_was_last = false;
+        faults_state.entry_was_last = world.clock_was_set = false;
         assert_true(asks.swarm.hosts <= HOSTS_MAX);
         for (uint32_t i = 1; i <= asks.swarm.hosts; i++) {
                 snprintf(faults_state.names[i - 1], sizeof(faults_state.names[i - 1]), "n%u", i);
@@ -233,6 +233,21 @@ static void fault_unit(Draw *d) {
                         fails ? ARGOSY__OUTCOME__KIND__FAILED : ARGOSY__OUTCOME__KIND__DONE);
 }
 
+// One that has no Restart= is taken for one that has: no check is about that word.
+static void fault_restart(Draw *d) {
+        RigHost *h = draw_host(d);
+        VirtualUnit *u = draw_unit(d, h);
+        bool failed = draw_below(d, 4) > 0, loops = failed && draw_one_in(d, 4);
+
+        if (!u || !h->up)
+                return;
+        story_tell("systemd of n%u restarts %s %s", h->number, u->name,
+                   loops    ? "again and again"
+                   : failed ? "since it has failed"
+                            : "since it has ended");
+        virtual_host_restart(&h->virtual, u, failed, loops);
+}
+
 static void fault_foreign(Draw *d) {
         RigHost *h = draw_host(d);
         const char **others = faults_state.others[h->number - 1];
@@ -259,6 +274,7 @@ static void fault_clock(Draw *d) {
         int64_t by = (int64_t) draw_log(d, 1000, UINT64_C(40) * 86400 * 1000000);
 
         h->clock_ahead_us = draw_one_in(d, 4) ? 0 : draw_one_in(d, 2) ? by : -by;
+        world.clock_was_set = true;
         story_tell("the clock of n%u is %lld s ahead", h->number, (long long) h->clock_ahead_us / 1000000);
 }
 
@@ -410,6 +426,7 @@ static void fault_age(Draw *d) {
                 return;
         if (draw_one_in(d, 2)) {
                 story_tell("%" PRIu64 " s have passed by all clocks", s);
+                world.clock_was_set = true;
                 rig_age(&world.rig, s * UINT64_C(1000000));
                 return;
         }

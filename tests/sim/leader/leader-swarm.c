@@ -121,6 +121,52 @@ static void draw_terms(uint64_t word, Swarm *s) {
         s->timed = draw_one_in(&d, 3);
 }
 
+static void draw_restarts(uint64_t word, Swarm *s) {
+        Draw d = draw_from(word ^ UINT64_C(0x72657374617274));
+
+        if (draw_one_in(&d, 5))
+                s->faults[FAULT_restart] = (unsigned) draw_log(&d, 1, SWARM_WEIGHT_MAX / 2);
+}
+
+// Groups of instances with budgets, and others that have them give way: by their priority, or in their
+// place.
+static void draw_contention(uint64_t word, Swarm *s) {
+        Draw d = draw_from(word ^ UINT64_C(0x6275646765747321));
+
+        if (s->crowd > 0 || !draw_one_in(&d, 8))
+                return;
+        s->theme = WORLD_THEME_CONTENTION;
+        s->siblings = 24 + draw_below(&d, 24);
+        s->units = MAX_OF(s->units, 6 + draw_below(&d, 10));
+        s->hosts = MAX_OF(s->hosts, 2u);
+        s->loads[LOAD_options] = (unsigned) draw_log(&d, 32, SWARM_WEIGHT_MAX);
+}
+
+static void draw_rotations(uint64_t word, Swarm *s) {
+        Draw d = draw_from(word ^ UINT64_C(0x726f74617465));
+
+        if (s->crowd > 0 || !draw_one_in(&d, 8))
+                return;
+        s->faults[FAULT_rotate] = (unsigned) draw_log(&d, 4, SWARM_WEIGHT_MAX);
+        s->theme = WORLD_THEME_CARRIED;
+        s->loads[LOAD_options] = (unsigned) draw_log(&d, 32, SWARM_WEIGHT_MAX);
+        s->siblings = MAX_OF(s->siblings, draw_below(&d, 48));
+}
+
+// Guards of several lengths, and hosts that are away for longer than some of them.
+static void draw_guards(uint64_t word, Swarm *s) {
+        Draw d = draw_from(word ^ UINT64_C(0x677561726473));
+
+        if (s->crowd > 0 || !draw_one_in(&d, 8))
+                return;
+        s->guarded = (unsigned) draw_log(&d, 16, 60);
+        s->stops_within = (unsigned) draw_log(&d, 1, 20);
+        s->hosts = MAX_OF(s->hosts, 3u);
+        s->mass_loss_percent = 100;
+        s->faults[FAULT_power] = MAX_OF(s->faults[FAULT_power], 4u);
+        s->faults[FAULT_age] = MAX_OF(s->faults[FAULT_age], 4u);
+}
+
 // As often in a long story as in a short one.
 static void set_tried(Swarm *s) {
         enum { TRIED = 2 };
@@ -166,6 +212,10 @@ Swarm swarm_draw(uint64_t word) {
         draw_focused(word, &s);
         draw_kinds(word, &s);
         draw_terms(word, &s);
+        draw_restarts(word, &s);
+        draw_contention(word, &s);
+        draw_guards(word, &s);
+        draw_rotations(word, &s);
         set_tried(&s);
         return s;
 }

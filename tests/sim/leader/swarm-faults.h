@@ -30,7 +30,9 @@
         F(age, "much time passes while nothing happens, or has passed by all clocks")           \
         F(lease, "who leads next has another LeaseSec=")                                        \
         F(recovery, "most voters are lost for ever, and the cluster is recovered")              \
-        F(meet, "several things happen to a unit, its group and its host at one moment")
+        F(meet, "several things happen to a unit, its group and its host at one moment")        \
+        F(restart, "systemd restarts a unit by itself, once or again and again")                \
+        F(rotate, "a secret gets a new version, and its users are restarted for it")
 
 typedef enum SwarmFault {
 #define SWARM_FAULT_NUMBER(name, what) FAULT_##name,

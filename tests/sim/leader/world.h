@@ -21,6 +21,7 @@ typedef struct World {
         StoryPlan plan;
         size_t step;
         bool is_failing; // the log takes nothing
+        bool clock_was_set; // some wall clock of this story
         uint64_t n_transitions; // of units on hosts
         bool all_due; // of all stories: steps of a turn are called without work, too (due.h)
         bool is_telling; // a process of its own tells this one what came of it
@@ -79,8 +80,9 @@ void faults_on_voter_message(uint32_t host, const Argosy__ToVoter *m);
 // What it says need not be true, and what is said of it and its units follows from that.
 bool world_host_lies(uint32_t host);
 
-// faults-meet.c: one of SWARM_FAULTS
+// faults-meet.c: two of SWARM_FAULTS
 void fault_meet(Draw *d);
+void fault_rotate(Draw *d);
 
 // lies.c
 Argosy__ToVoter *lies_draw(Draw *d, const RigHost *h); // from the heap

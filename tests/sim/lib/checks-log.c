@@ -228,6 +228,7 @@ static void on_rollout(const Argosy__RolloutRecord *r) {
                            .began = r->revision > 0 ? at->began : log_truth.n_entries};
         log_truth.n_rollouts += i == log_truth.n_rollouts;
         snprintf(at->name, sizeof(at->name), "%s", r->name);
+        snprintf(at->secret, sizeof(at->secret), "%s", r->secret);
         if (r->spec.len == HASH_SIZE)
                 memcpy(at->spec.bytes, r->spec.data, HASH_SIZE);
         if (r->spec_before.len == HASH_SIZE)

@@ -63,7 +63,7 @@ typedef struct LogGrant {
 } LogGrant;
 
 typedef struct LogRollout {
-        char name[48];
+        char name[48], secret[24]; // secret: of a restart, which is of units with an older version of it
         Argosy__RolloutKind kind;
         Argosy__RolloutPhase phase;
         bool percent;

@@ -83,7 +83,8 @@ extern const char *const swarm_load_names[_LOADS];
         F(groups, "more of which one of the authors is a member")                    \
         F(turn_us, "of CPU time that a turn takes as the leader sees it")            \
         F(siblings, "of 64 units that are instances of one template")                \
-        F(timed, "whether hosts say when their units have changed")
+        F(timed, "whether hosts say when their units have changed")                  \
+        F(stops_within, "seconds, for units with CutOff=stop; 0: systemd's own time")
 
 typedef struct Swarm {
         unsigned faults[SWARM_FAULTS_MAX], loads[_LOADS]; // weights; 0: left out

@@ -24,7 +24,8 @@ typedef enum Theme {
         WHERE = 1 << 2,    // rather here than there, and as far apart as may be
         ORDER = 1 << 3,    // what comes after what
         TROUBLE = 1 << 4,  // what becomes of units that fail, or are lost
-        CARRIED = 1 << 5,  // what comes with the file of a unit
+        CARRIED = WORLD_THEME_CARRIED, // what comes with the file of a unit
+        GIVES_WAY = WORLD_THEME_CONTENTION, // groups with budgets, and who takes their places
 } Theme;
 
 typedef struct Options {
@@ -292,7 +293,8 @@ static bool put_rebalance(Draw *d, Options *o) {
 
 // So much that few units fill a host; without that theme any amount.
 static unsigned draw_share(Draw *d, unsigned all) {
-        return asks.swarm.theme & ROOM ? all * (2 + draw_below(d, 7)) / 8 : (unsigned) draw_log(d, 1, all);
+        return asks.swarm.theme & (ROOM | GIVES_WAY) ? all * (2 + draw_below(d, 7)) / 8
+                                                     : (unsigned) draw_log(d, 1, all);
 }
 
 static bool put_cpu(Draw *d, Options *o) {
@@ -423,9 +425,9 @@ static const Row rows[] = {
         {"MachineOf", put_machine_of, DEMANDS_HOSTS, COMPANY, true, true},
         {"Conflicts", put_conflicts, DEMANDS_HOSTS, COMPANY, false, true},
         {"Global", put_global, DEMANDS_MORE, 0},
-        {"Replaces", put_replaces, DEMANDS_HOSTS, COMPANY, true, true},
+        {"Replaces", put_replaces, DEMANDS_HOSTS, COMPANY | GIVES_WAY, true, true},
         {"Manager", put_manager, DEMANDS_HOSTS, 0},
-        {"MaxUnavailable", put_max_unavailable, DEMANDS_NOTHING, ROOM | COMPANY | CARRIED},
+        {"MaxUnavailable", put_max_unavailable, DEMANDS_NOTHING, ROOM | COMPANY | CARRIED | GIVES_WAY},
         {"Rebalance", put_rebalance, DEMANDS_NOTHING, WHERE, true},
         {"File", put_file, DEMANDS_HOSTS, CARRIED},
         {"FileChange", put_file_change, DEMANDS_NOTHING, CARRIED},
@@ -438,11 +440,11 @@ static const Row rows[] = {
         {"PreferSpreadOver", put_prefer_spread, DEMANDS_NOTHING, WHERE, true},
         {"Packing", put_packing, DEMANDS_NOTHING, ROOM | WHERE, true},
         {"ReserveCPU", put_cpu, DEMANDS_MORE, ROOM, true},
-        {"ReserveMemory", put_memory, DEMANDS_MORE, ROOM, true},
+        {"ReserveMemory", put_memory, DEMANDS_MORE, ROOM | GIVES_WAY, true},
         {"ReserveResource", put_resource, DEMANDS_MORE, ROOM, true},
         {"Role", put_role, DEMANDS_MORE, ROOM, true},
-        {"Priority", put_priority, DEMANDS_NOTHING, ROOM | COMPANY, true},
-        {"Preemptible", put_preemptible, DEMANDS_NOTHING, ROOM, true},
+        {"Priority", put_priority, DEMANDS_NOTHING, ROOM | COMPANY | GIVES_WAY, true},
+        {"Preemptible", put_preemptible, DEMANDS_NOTHING, ROOM | GIVES_WAY, true},
         {"After", put_after, DEMANDS_MORE, ORDER},
         {"Before", put_before, DEMANDS_MORE, ORDER},
         {"Requires", put_requires, DEMANDS_MORE, ORDER},

@@ -195,6 +195,10 @@ static void put_activator(Draw *d, Buf *text, WorldContent *c, const WorldUnit *
 static void put_guard(Draw *d, Buf *text, WorldContent *c) {
         c->picky = c->cut_off_stop = true;
         assert_int_equal(buf_printf(text, "[X-Argosy]\nCutOff=stop\nCutOffSec=%u\n", draw_below(d, 6)), 0);
+        if (asks.swarm.stops_within > 0)
+                assert_int_equal(buf_printf(text, "[Service]\nTimeoutStopSec=%u\n",
+                                            1 + draw_below(d, asks.swarm.stops_within)),
+                                 0);
 }
 
 static void put_manager(Buf *text, WorldContent *c) {

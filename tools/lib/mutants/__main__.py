@@ -93,11 +93,17 @@ def judge_told(workshop, fault):
 @timed
 def judge_alone(workshop, fault):
     """It is put in, and built."""
+    room_test, _ = split_test(fault)
     take_out = None
     try:
         take_out = workshop.put_in(fault)
-        workshop.make(split_test(fault)[0])
-        return verdict_on(fault, workshop)
+        workshop.make(room_test)
+        verdict, why = verdict_on(fault, workshop)
+        take_out()
+        take_out = None
+        if verdict == "caught":
+            workshop.check_without(room_test)
+        return verdict, why
     except Misfit as reason:
         return "error", str(reason)
     finally:

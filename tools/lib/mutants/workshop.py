@@ -91,6 +91,7 @@ class Workshop:
         self.source, self.build = Path(directory) / "source", Path(directory) / "build"
         self.original = self.source  # where a fault finds the text that it is about
         self._tests, self._took_s, self._healthy_stories = {}, {}, threading.Lock()  # took: without a fault
+        self._red_alone = None  # the seeds of which some were red with the fault that was put in
 
     def open(self):
         """Brings the copy up to date and learns what tests there are."""
@@ -195,14 +196,17 @@ class Workshop:
         return ""
 
     def play(self, room_test, check, planted=""):
-        """Like run(): stories, until that check is red. These are played without a fault, too."""
+        """Like run(): stories, until that check is red. These are played without a fault, too; if it was put in, by check_without()."""
         failed, output, is_green = set(), "", True
         for seeds in STORIES:
             passed, _, told = self._play(room_test, seeds, planted)
             failed.update(RED.findall(told))
             output, is_green = output + told, is_green and passed
             if check in failed:
-                self._check_healthy_stories(room_test, seeds)
+                if planted:
+                    self._check_healthy_stories(room_test, seeds)
+                else:
+                    self._red_alone = seeds
                 break
         return is_green, failed, output
 
@@ -218,6 +222,12 @@ class Workshop:
                 if not passed:
                     raise Misfit(f"{room_test} is red without any fault, in {seeds}: {told[-3000:]}")
                 self._took_s[room_test, seeds] = time.monotonic() - began
+
+    def check_without(self, room_test):
+        """Of stories: what a fault has made red that was put in is played without it, when it is out again. Misfit: that is red, too."""
+        if is_story(room_test):
+            self.make(room_test)
+            self._check_healthy_stories(room_test, self._red_alone)
 
     def _test(self, name):
         if name not in self._tests:

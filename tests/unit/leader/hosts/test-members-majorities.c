@@ -307,6 +307,29 @@ static void a_removal_overtakes_nobody(void **state) {
         assert_int_equal(cluster_state_job_state(g.state, start), ARGOSY__JOB_STATE__JOB_DONE);
 }
 
+// Its own entry takes the units off the host.
+static void a_removal_by_force_overtakes_nobody(void **state) {
+        Argosy__Request__ClusterRemove m = MESSAGE_OF(request__cluster_remove, .force = true);
+
+        (void) rig_set_host_mode(&g, 1, ARGOSY__NODE_MODE__MODE_CORDONED, 0);
+        for (uint32_t h = 1; h <= 3; h++)
+                rig_host(&g, h)->lazy = true;
+        (void) rig_change(&g, ARGOSY__VERB__VERB_START, "a.service",
+                          "[Service]\nExecStart=/bin/sleep 1000\n");
+        uint64_t start = rig_last_job(&g);
+        uint32_t host = rig_host_of(&g, "a.service");
+        m.host = (char *) (host == 2 ? "n2" : "n3");
+        rig_host_off(&g, host);
+        assert_says(rig_ask_and_settle(&g, A_REQUEST(CLUSTER_REMOVE, cluster_remove, &m)), 0, "");
+        assert_int_not_equal(rig_host_of(&g, "a.service"), host);
+        assert_int_equal(cluster_state_job_state(g.state, start), ARGOSY__JOB_STATE__JOB_RUNNING);
+        for (uint32_t h = 1; h <= 3; h++)
+                rig_host(&g, h)->lazy = false;
+        rig_settle(&g);
+        rig_pass_ms(&g, LATER_MS);
+        assert_int_equal(cluster_state_job_state(g.state, start), ARGOSY__JOB_STATE__JOB_DONE);
+}
+
 RUN_TESTS(
         cmocka_unit_test_setup_teardown(
                 fewer_voters_are_not_wanted_where_no_majority_would_answer_on_the_way, setup,
@@ -332,5 +355,6 @@ RUN_TESTS(
         cmocka_unit_test_setup_teardown(
                 a_removal_that_another_one_has_finished_under_the_next_leader_is_done, setup,
                 teardown),
-        cmocka_unit_test_setup_teardown(a_removal_overtakes_nobody, setup, teardown)
+        cmocka_unit_test_setup_teardown(a_removal_overtakes_nobody, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_removal_by_force_overtakes_nobody, setup, teardown)
 )

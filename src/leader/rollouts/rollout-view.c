@@ -117,8 +117,9 @@ RolloutItem rollout_item(const Leader *l, const Argosy__RolloutRecord *r, const 
                          !(o && o->kind == ARGOSY__OUTCOME__KIND__DONE);
         item.mine = rollout_is_update(r) ? e->record->from_template || streq(u->name, r->name)
                                          : item.wanted_up && is_restarted(l, r, e);
-        item.mine &= !is_left_out(r, u->node);
         item.changed = is_changed(r, e->record);
+        // whoever had its turn may have gone there by it
+        item.mine &= item.changed || !is_left_out(r, u->node);
         item.unplaced = e->record->node == 0;
         rollout_view_unit_on_node(l, u->node ? unit_on_node_find(u, u->node) : NULL, e, &item);
         item.moves =

@@ -148,6 +148,15 @@ static void a_host_that_cannot_have_it_leaves_the_update(void **state) {
         assert_int_equal(count("reg.example/web:2"), N);
 }
 
+static void who_goes_to_such_a_host_by_its_turn_is_waited_for(void **state) {
+        pulls.lacks = 7;
+        assert_int_equal(rig_last(update(NEXT "[X-Argosy]\nHost=n7\n"))->status, 0);
+        rig_settle(&g);
+        assert_int_equal(count("reg.example/web:2"), 1); // and the next one when that has been well
+        rig_pass_ms(&g, 60000);
+        assert_int_equal(count("reg.example/web:2"), N - 1);
+}
+
 static void a_registry_that_is_down_changes_nothing(void **state) {
         uint64_t revision = cluster_state_revision(g.state);
 
@@ -383,6 +392,7 @@ RUN_TESTS(
         PULL_TEST(what_waits_for_an_image_takes_no_place),
         PULL_TEST(a_large_group_has_it_everywhere_too),
         PULL_TEST(a_host_that_cannot_have_it_leaves_the_update),
+        PULL_TEST(who_goes_to_such_a_host_by_its_turn_is_waited_for),
         PULL_TEST(a_registry_that_is_down_changes_nothing),
         PULL_TEST(a_lost_host_is_not_waited_for),
         PULL_TEST(a_host_that_is_back_while_others_pull_has_it_too),

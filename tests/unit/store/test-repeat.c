@@ -46,15 +46,30 @@ static void receive_entries(StoreNode *f, uint32_t from, raft_index prev, unsign
         raft_disk_receive(&s->io, &m);
 }
 
+// Of a leader and a follower that have both taken a snapshot, with a log of one term: an election on a busy
+// machine would leave entries of two in it, and what is made up here would contradict what is committed.
+static StoreCluster *cluster_with_snapshots(StoreNode **ret_leader, StoreNode **ret_follower) {
+        for (;;) {
+                StoreCluster *c = store_cluster_of(2);
+                raft_term term = raft_current_term(&raft_store(store_cluster_leader(c)->store)->raft);
+
+                store_cluster_write(c, 40, 1000 * 1000);
+                store_cluster_agree(c);
+                *ret_leader = store_cluster_leader(c);
+                *ret_follower = &c->servers[*ret_leader == &c->servers[0].node].node;
+                if (raft_current_term(&raft_store((*ret_leader)->store)->raft) == term &&
+                    raft_current_term(&raft_store((*ret_follower)->store)->raft) == term)
+                        return c;
+                store_cluster_free(c);
+        }
+}
+
 static void guard_9_the_first_entries_are_not_taken_twice(void **state) {
-        _cleanup_(store_cluster_freep) StoreCluster *c = store_cluster_of(2);
+        StoreNode *leader, *f;
+        _cleanup_(store_cluster_freep) StoreCluster *c = cluster_with_snapshots(&leader, &f);
         StoreStats before, after;
         uint64_t n_applied;
 
-        store_cluster_write(c, 40, 1000 * 1000); // so much that both have taken a snapshot
-        StoreNode *leader = store_cluster_leader(c);
-        StoreNode *f = leader == &c->servers[0].node ? &c->servers[1].node : &c->servers[0].node;
-        store_cluster_agree(c);
         assert_true(raft_store(f->store)->raft.trail.offset > 0);
         store_stats(f->store, &before);
         n_applied = f->n_applied;
@@ -83,15 +98,12 @@ static int note_answer(struct raft_io *io, struct raft_io_send *req, const struc
 
 // As from a leader that knows no better: what it sends begins with an entry that is in the snapshot alone.
 static void guard_27_who_has_a_snapshot_takes_what_begins_before_it(void **state) {
-        _cleanup_(store_cluster_freep) StoreCluster *c = store_cluster_of(2);
+        StoreNode *leader, *f;
+        _cleanup_(store_cluster_freep) StoreCluster *c = cluster_with_snapshots(&leader, &f);
         raft_index offset, taken, last;
 
         int (*real)(struct raft_io *, struct raft_io_send *, const struct raft_message *, raft_io_send_cb);
 
-        store_cluster_write(c, 40, 1000 * 1000);
-        StoreNode *leader = store_cluster_leader(c);
-        StoreNode *f = leader == &c->servers[0].node ? &c->servers[1].node : &c->servers[0].node;
-        store_cluster_agree(c);
         RaftStore *s = raft_store(f->store);
         offset = s->raft.trail.offset;
         taken = s->raft.trail.snapshot.index;

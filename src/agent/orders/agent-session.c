@@ -172,10 +172,18 @@ uint64_t agent_session_next_wake(const Agent *a) {
         return is_ready(a) ? a->attach_retry_us : a->fleet.late_us;
 }
 
+// Judged behind what has come by then, which may be the answer.
+static bool is_unanswered(const Agent *a, uint64_t now_us) {
+        return a->attach_sent && now_us >= a->attach_retry_us;
+}
+
 void agent_session_drain(Agent *a) {
+        uint64_t now_us;
+
         if (a->attach_in_parts && !a->attach_wanted)
                 send_parts(a);
-        if (!a->attach_wanted || !is_ready(a) || clock_boot_us() < a->attach_retry_us)
+        now_us = clock_boot_us();
+        if (!(a->attach_wanted || is_unanswered(a, now_us)) || !is_ready(a) || now_us < a->attach_retry_us)
                 return;
         agent_attach(a);
         if (a->attach_sent && agent_is_stopping(a))
@@ -317,9 +325,7 @@ static void on_beat_timer(uv_timer_t *timer) {
         reported_us = a->attached && agent_has_received_all(a) ? agent_report_sent_us(a, now_us) : 0;
         if (a->attached || a->welcome_parts > 0)
                 send_beat(a, now_us, reported_us);
-        if (a->attach_sent && now_us >= a->attach_retry_us)
-                a->attach_wanted = true;
-        if (a->attach_wanted)
+        if (a->attach_wanted || is_unanswered(a, now_us))
                 drain_mark(&a->drain);
 }
 

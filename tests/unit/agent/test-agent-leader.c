@@ -137,6 +137,24 @@ static void an_answer_is_waited_for_longer_each_time(void **state) {
         }
 }
 
+// After a stand-still the time is over and the answer is there: the loop runs its timers first.
+static void an_answer_that_has_come_is_taken_before_the_attach_is_repeated(void **state) {
+        meet_leader(NULL, 0);
+        unsigned attaches = w.n_attaches;
+        agent_on_leader(w.agent, 1, w.term);
+        loop_until(w.n_attaches > attaches);
+        attaches = w.n_attaches;
+        w.index--; // so nothing has to be on the disk first
+        send_welcome(NULL, 0, 60000);
+        w.agent->attach_retry_us = 1;
+        uv_timer_start(&w.agent->beat, w.agent->beat.timer_cb, 0, 20);
+        loop_until(w.attached);
+        for (unsigned i = 0; i < 3; i++)
+                uv_run(&test_loop, UV_RUN_NOWAIT);
+        assert_int_equal(w.n_attaches, attaches);
+        order_and_wait((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
+}
+
 static void an_attach_of_one_that_is_attached_is_repeated_too(void **state) {
         meet_leader(NULL, 0);
         unsigned attaches = w.n_attaches;
@@ -772,6 +790,7 @@ RUN_TESTS(
         WORLD_TEST(the_lease_runs_out_and_comes_back),
         WORLD_TEST(what_fails_again_after_a_cut_off_is_not_started_for_ever),
         WORLD_TEST(an_answer_is_waited_for_longer_each_time),
+        WORLD_TEST(an_answer_that_has_come_is_taken_before_the_attach_is_repeated),
         WORLD_TEST(an_attach_of_one_that_is_attached_is_repeated_too),
         WORLD_TEST(what_the_host_offers_by_now_is_told),
         WORLD_TEST(an_attach_that_cannot_go_yet_waits_for_an_event),

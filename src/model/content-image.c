@@ -153,6 +153,14 @@ int content_image_of(const char *unit, const void *content, size_t len, char **r
         return *ret ? 0 : -ENOMEM;
 }
 
+// Also by Image= itself, but for what a template may say otherwise for each instance.
+static bool is_pinned(const char *unit, const ContentImage *i) {
+        if (i->kind == CONTENT_IMAGE_DIGEST_GIVEN)
+                return content_image_digest_is_valid(i->digest) &&
+                       unit_name_kind(unit, NULL) != UNIT_NAME_TEMPLATE;
+        return i->kind == CONTENT_IMAGE_TAG && *i->digest;
+}
+
 int content_image_for_generator(const char *unit, const void *content, size_t len, Buf *ret) {
         _cleanup_content_image_ ContentImage image = {};
         _cleanup_free_ char *pulled = NULL;
@@ -160,7 +168,7 @@ int content_image_for_generator(const char *unit, const void *content, size_t le
 
         if (r < 0)
                 return r;
-        if (image.kind == CONTENT_IMAGE_TAG && *image.digest) {
+        if (is_pinned(unit, &image)) {
                 pulled = content_image_pulled(image.name, image.digest);
                 if (!pulled)
                         return -ENOMEM;

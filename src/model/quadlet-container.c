@@ -60,20 +60,6 @@ static bool is_image_file(const char *word, size_t len) {
         return false;
 }
 
-// Whether one of the words between commas is that, perhaps with a value that is not "false".
-static bool has_word(const char *list, const char *word) {
-        size_t len = strlen(word);
-
-        for (const char *at = list; *at; at += strcspn(at, ","), at += *at == ',') {
-                const char *value = at + len;
-
-                if (strncmp(at, word, len) == 0 &&
-                    (!*value || *value == ',' || (*value == '=' && !str_has_prefix(value, "=false"))))
-                        return true;
-        }
-        return false;
-}
-
 // Where a registry begins a name, it has a dot or a port, or is "localhost".
 static bool is_qualified(const char *image) {
         size_t len = strcspn(image, "/");
@@ -125,11 +111,14 @@ static int on_image(QuadletParser *q, const char *path, const IniLine *line, cha
         return 0;
 }
 
+static void note_data(unsigned *first, const IniLine *line, bool has_data) {
+        if (has_data && !*first)
+                *first = line->line;
+}
+
 static int on_volume(QuadletParser *q, const char *path, const IniLine *line, char **ret_why) {
-        const char *value = line->value, *colon = strchr(value, ':'),
-                   *options = colon ? strchr(colon + 1, ':') : NULL;
+        const char *value = line->value, *colon = strchr(value, ':');
         size_t len = colon ? (size_t) (colon - value) : 0;
-        int r = 0;
 
         if (!*value) {
                 q->volume_data_line = 0;
@@ -139,13 +128,10 @@ static int on_volume(QuadletParser *q, const char *path, const IniLine *line, ch
                 return 0;
         if (*value == '.')
                 return option_refuse(ret_why, path, line->line, NO_PATH, "Volume", value);
-        if (is_file_of(value, len, QUADLET_VOLUME) && *value != '/')
-                r = quadlet_named_add(q, path, line, "Volume", value, len, ret_why);
-        if (r < 0)
-                return r;
-        if (!options || !has_word(options + 1, "ro"))
-                q->volume_data_line = q->volume_data_line ?: line->line;
-        return 0;
+        note_data(&q->volume_data_line, line, quadlet_volume_has_data(value));
+        return is_file_of(value, len, QUADLET_VOLUME) && *value != '/'
+                       ? quadlet_named_add(q, path, line, "Volume", value, len, ret_why)
+                       : 0;
 }
 
 typedef struct Words { // of one line
@@ -169,8 +155,7 @@ static int on_one_mount(const QuadletMount *mount, void *userdata) {
                         w->ret_why, w->path, w->line->line,
                         "Mount=%.200s: argosy takes no .image and no .build files; name the image itself",
                         w->line->value);
-        if (!mount->read_only && !streq(mount->type, "image"))
-                w->q->mount_data_line = w->q->mount_data_line ?: w->line->line;
+        note_data(&w->q->mount_data_line, w->line, quadlet_mount_has_data(mount));
         return is_file_of(source, len, QUADLET_VOLUME) && *source != '/'
                        ? quadlet_named_add(w->q, w->path, w->line, "Mount", source, len, w->ret_why)
                        : 0;
@@ -184,6 +169,23 @@ static int on_mount(QuadletParser *q, const char *path, const IniLine *line, cha
                 quadlet_named_drop(q, "Mount");
         }
         return quadlet_mounts(line->value, on_one_mount, &w);
+}
+
+static int on_arg(const char *key, char *word, void *userdata) {
+        const Words *w = userdata;
+        QuadletMount mount = streq(key, "Mount") ? quadlet_mount_of(word) : (QuadletMount){};
+
+        note_data(&w->q->args_data_line, w->line,
+                  streq(key, "Mount") ? quadlet_mount_has_data(&mount) : quadlet_volume_has_data(word));
+        return 0;
+}
+
+static int on_args(QuadletParser *q, const IniLine *line) {
+        Words w = {.q = q, .line = line};
+
+        if (!*line->value)
+                q->args_data_line = 0;
+        return quadlet_args(line->value, on_arg, &w);
 }
 
 static int on_network(QuadletParser *q, const char *path, const IniLine *line, char **ret_why) {
@@ -345,6 +347,8 @@ int quadlet_on_container(QuadletParser *q, const char *path, const IniLine *line
                 return on_volume(q, path, line, ret_why);
         if (streq(key, "Mount"))
                 return on_mount(q, path, line, ret_why);
+        if (streq(key, "PodmanArgs"))
+                return on_args(q, line);
         if (streq(key, "Network"))
                 return on_network(q, path, line, ret_why);
         return streq(key, "EnvironmentFile") ? on_environment_file(q, path, line, ret_why) : 0;
@@ -408,7 +412,8 @@ static unsigned first_line(unsigned a, unsigned b) {
 // Data that stays on a node keeps the unit there: elsewhere it would begin with none.
 static int keep_with_data(const QuadletParser *q, const char *path, const QuadletOptions *o,
                           FailingParser *failing, bool *stays, char **ret_why) {
-        unsigned data_line = first_line(q->volume_data_line, q->mount_data_line);
+        unsigned data_line = first_line(first_line(q->volume_data_line, q->mount_data_line),
+                                        q->args_data_line);
 
         if (!data_line || q->volume_loss_line || o->global)
                 return 0;

@@ -25,8 +25,8 @@ typedef struct QuadletParser {
         bool is_container;
         bool was_container;               // what a generator made of one is read: [X-Argosy] is as it was
         unsigned image_line, rootfs_line; // of what holds; 0: not given
-        // Of the first Volume= and the first Mount= with data that stays on a node.
-        unsigned volume_data_line, mount_data_line;
+        // Of the first Volume=, Mount= and PodmanArgs= with data that stays on a node.
+        unsigned volume_data_line, mount_data_line, args_data_line;
         unsigned shares_line;             // of Network=container:NAME
         unsigned volume_loss_line;        // of VolumeLoss=accept
         unsigned pin_line;                // of ImagePin=

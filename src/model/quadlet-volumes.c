@@ -107,8 +107,17 @@ static int add_mount(const QuadletMount *mount, void *userdata) {
         return streq(mount->type, "volume") && mount->source ? add_source(userdata, mount->source) : 0;
 }
 
+static int add_arg(const char *key, char *word, void *userdata) {
+        QuadletMount mount;
+
+        if (streq(key, "Volume"))
+                return strchr(word, ':') ? add_source_of(userdata, word) : 0;
+        mount = quadlet_mount_of(word);
+        return add_mount(&mount, userdata);
+}
+
 typedef struct Lines { // of each key: an empty assignment drops its own only
-        Volumes volume, mount;
+        Volumes volume, mount, args;
 } Lines;
 
 static int take_line(Lines *l, const IniLine *line) {
@@ -118,6 +127,11 @@ static int take_line(Lines *l, const IniLine *line) {
                 if (!*line->value)
                         drop(&l->mount);
                 return quadlet_mounts(line->value, add_mount, &l->mount);
+        }
+        if (streq(line->key, "PodmanArgs")) {
+                if (!*line->value)
+                        drop(&l->args);
+                return quadlet_args(line->value, add_arg, &l->args);
         }
         if (!streq(line->key, "Volume"))
                 return 0;
@@ -138,7 +152,7 @@ int quadlet_volumes(const char *unit, const void *content, size_t len,
                     int (*each)(const char *volume, void *userdata), void *userdata) {
         _cleanup_(ini_reader_done) IniReader reader = {};
         Volumes none = {.unit = unit, .content = content, .len = len};
-        Lines l = {none, none};
+        Lines l = {none, none, none};
         IniLine line;
         int r = ini_reader_init(&reader, content, unit_parts_own_len(content, len)), more = 0;
 
@@ -148,6 +162,9 @@ int quadlet_volumes(const char *unit, const void *content, size_t len,
                 r = call_each(&l.volume, each, userdata);
         if (r >= 0)
                 r = call_each(&l.mount, each, userdata);
+        if (r >= 0)
+                r = call_each(&l.args, each, userdata);
+        drop(&l.args);
         drop(&l.volume);
         drop(&l.mount);
         return more == -ENOMEM ? more : MIN_OF(r, 0);

@@ -105,13 +105,7 @@ static bool says(const char *field, const char *option) {
         return streq(field, option) || (value && streq(value, "true"));
 }
 
-typedef struct Mounts {
-        int (*each)(const QuadletMount *mount, void *userdata);
-        void *userdata;
-} Mounts;
-
-static int on_word(char *word, void *userdata) {
-        const Mounts *m = userdata;
+QuadletMount quadlet_mount_of(char *word) {
         QuadletMount mount = {.type = ""};
         char *field;
 
@@ -122,6 +116,18 @@ static int on_word(char *word, void *userdata) {
                 mount.source = source ?: mount.source;
                 mount.read_only |= says(field, "ro") || says(field, "readonly");
         }
+        return mount;
+}
+
+typedef struct Mounts {
+        int (*each)(const QuadletMount *mount, void *userdata);
+        void *userdata;
+} Mounts;
+
+static int on_mount(char *word, void *userdata) {
+        const Mounts *m = userdata;
+        QuadletMount mount = quadlet_mount_of(word);
+
         return m->each(&mount, m->userdata);
 }
 
@@ -129,5 +135,66 @@ int quadlet_mounts(const char *value, int (*each)(const QuadletMount *mount, voi
                    void *userdata) {
         Mounts m = {each, userdata};
 
-        return quadlet_words(value, on_word, &m);
+        return quadlet_words(value, on_mount, &m);
+}
+
+// ------------------------------------------------------------------------------------------------ data
+
+// "SOURCE:DESTINATION[:OPTIONS]"; without a source podman makes a new volume for each container.
+bool quadlet_volume_has_data(const char *value) {
+        const char *colon = strchr(value, ':'), *options = colon ? strchr(colon + 1, ':') : NULL;
+
+        if (!colon || colon == value)
+                return false;
+        while (options) {
+                size_t len = strcspn(++options, ",");
+
+                if (len == strlen("ro") && memcmp(options, "ro", len) == 0)
+                        return false;
+                options = options[len] ? options + len : NULL;
+        }
+        return true;
+}
+
+bool quadlet_mount_has_data(const QuadletMount *mount) {
+        return mount->source && !mount->read_only && !streq(mount->type, "tmpfs") &&
+               !streq(mount->type, "image");
+}
+
+// -------------------------------------------------------------------------------------------- podman's args
+
+typedef struct Args {
+        int (*each)(const char *key, char *word, void *userdata);
+        void *userdata;
+        const char *key; // whose value is the next word; NULL: it is another option
+} Args;
+
+static int on_arg(char *word, void *userdata) {
+        static const struct {
+                const char *option, *key;
+        } options[] = {{"--volume", "Volume"}, {"--mount", "Mount"}, {"-v", "Volume"}};
+        Args *a = userdata;
+        const char *key = a->key;
+
+        a->key = NULL;
+        if (key)
+                return a->each(key, word, a->userdata);
+        for (size_t i = 0; i < ELEMENTSOF(options); i++) {
+                char *value = word + strlen(options[i].option);
+
+                if (!str_has_prefix(word, options[i].option))
+                        continue;
+                if (!*value)
+                        a->key = options[i].key;
+                else if (*value == '=' || options[i].option[1] != '-') // "-vdata:/data"
+                        return a->each(options[i].key, value + (*value == '='), a->userdata);
+        }
+        return 0;
+}
+
+int quadlet_args(const char *value, int (*each)(const char *key, char *word, void *userdata),
+                 void *userdata) {
+        Args a = {each, userdata, NULL};
+
+        return quadlet_words(value, on_arg, &a);
 }

@@ -144,6 +144,25 @@ static void a_node_is_given_the_digest_in_place_of_the_tag(void **state) {
         assert_string_equal((const char *) of_tag.data, IMAGE "Pull=newer\n");
 }
 
+static void assert_for_generator(const char *unit, const char *content, const char *expected) {
+        _cleanup_buf_ Buf text = {};
+
+        assert_int_equal(content_image_for_generator(unit, content, strlen(content), &text), 0);
+        assert_int_equal(buf_append(&text, "", 1), 0);
+        assert_string_equal((const char *) text.data, expected);
+}
+
+static void a_digest_in_the_file_asks_no_registry_at_each_start(void **state) {
+        static const char given[] = "[Container]\nImage=a.b/web:1@" DIGEST "\nPull=always\n",
+                          varies[] = "[Container]\nImage=a.b/%i@" DIGEST "\nPull=always\n";
+
+        assert_for_generator("web.service", given,
+                             "[Container]\nImage=a.b/web@" DIGEST "\nPull=missing\n");
+        assert_for_generator("web@x.service", varies,
+                             "[Container]\nImage=a.b/x@" DIGEST "\nPull=missing\n");
+        assert_for_generator("web@.service", varies, varies);
+}
+
 static void what_is_pulled_has_no_tag(void **state) {
         static const char *const rows[][2] = {
                 {"docker.io/library/web:1", "docker.io/library/web@" DIGEST},
@@ -176,6 +195,7 @@ RUN_TESTS(
         cmocka_unit_test(without_its_pin_a_content_is_what_was_handed_in),
         cmocka_unit_test(a_content_may_have_no_room_for_a_pin),
         cmocka_unit_test(a_node_is_given_the_digest_in_place_of_the_tag),
+        cmocka_unit_test(a_digest_in_the_file_asks_no_registry_at_each_start),
         cmocka_unit_test(what_is_pulled_has_no_tag),
         cmocka_unit_test(a_pinned_content_is_a_unit_file)
 )

@@ -110,6 +110,8 @@ typedef struct UnitFile {
         char *bound_to;         // [Unit] Requires=, Requisite=, BindsTo=, PartOf=, StopPropagatedFrom=, as
                                 // written,
                                 // behind each other; NULL: none. Systemd stops the unit with these
+        char *needs;            // [Unit] Requires=, Requisite=, BindsTo=, Wants=, Upholds= and After=
+                                // likewise: systemd looks for these when the unit starts
         char *networks;         // files that a container names for its network ("front.network",
                                 // "db.container"), likewise; their units stand in `bound_to`, too
         char *stops;            // [Unit] PropagatesStopTo= likewise. Systemd stops these with the unit

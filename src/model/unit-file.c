@@ -437,6 +437,16 @@ static bool stops_with(const char *key) {
         return false;
 }
 
+// systemd looks for such units when this one starts.
+static bool is_needed(const char *key) {
+        static const char *const keys[] = {"Requires", "Requisite", "BindsTo", "Wants", "Upholds", "After"};
+
+        for (size_t i = 0; i < ELEMENTSOF(keys); i++)
+                if (streq(key, keys[i]))
+                        return true;
+        return false;
+}
+
 // Systemd's own dependencies cannot be taken back by an empty value.
 static int on_unit(Parser *p, const char *key, const char *value) {
         UnitFile *f = p->file;
@@ -468,6 +478,8 @@ static int on_unit(Parser *p, const char *key, const char *value) {
                 return add_units(p, &f->stops, value);
         if (streq(key, "Conflicts"))
                 return add_units(p, &f->conflicts, value);
+        if (is_needed(key) && add_units(p, &f->needs, value) < 0)
+                return -ENOMEM;
         return stops_with(key) ? add_units(p, &f->bound_to, value) : 0;
 }
 
@@ -603,7 +615,8 @@ static int note_networks(Parser *p) {
         for (size_t i = 0; r == 0 && i < q->n_named; i++)
                 if (!str_has_suffix(q->named[i].file, QUADLET_VOLUME))
                         r = add_text(&p->file->networks, q->named[i].file, false) ?:
-                            add_units(p, &p->file->bound_to, q->named[i].file);
+                            add_units(p, &p->file->bound_to, q->named[i].file) ?:
+                            add_units(p, &p->file->needs, q->named[i].file);
         return r;
 }
 
@@ -747,6 +760,7 @@ UnitFile *unit_file_free(UnitFile *f) {
         free(f->install);
         free(f->activates);
         free(f->bound_to);
+        free(f->needs);
         free(f->networks);
         free(f->stops);
         free(f->conflicts);

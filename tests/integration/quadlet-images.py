@@ -102,6 +102,20 @@ def test_a_tag_is_resolved_once(c: Cluster):
     assert image(c, "web") == first
 
 
+def test_who_needs_a_container_starts_when_its_image_is_there(c: Cluster):
+    serve(c)
+    publish(c, "1", "needed")
+    place = "[X-Argosy]\nHost=n2\n"
+    write(c, "db.container", BOX + place)
+    write(c, "app.service", "[Unit]\nRequires=db.service\nAfter=db.service\n[Service]\nExecStart=/bin/sleep infinity\n" + place)
+    write(c, "db.timer", "[Timer]\nOnCalendar=daily\n" + place)
+    c.ctl("start ./boxes/app.service ./boxes/db.timer ./boxes/db.container", "n1")
+    n2 = c.node("n2")
+    assert n2.run("systemctl is-active app.service db.timer db.service").split() == ["active"] * 3
+    since = n2.run("systemctl show --value -p ActiveEnterTimestampMonotonic db.service app.service").split()
+    assert int(since[0]) <= int(since[1]), since
+
+
 def test_a_registry_that_is_gone_refuses_a_file(c: Cluster):
     serve(c)
     publish(c, "1", "first")

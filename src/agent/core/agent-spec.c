@@ -71,6 +71,18 @@ static void drop_carried(Agent *a, const AgentSpec *s) {
                 carried_name_drop(a, &s->carried->files.list[i]);
 }
 
+// A timer, path or socket looks for what it activates, too: of each unit that has the content.
+static int take_activated(AgentSpec *s, const UnitFile *file, const char *name) {
+        _cleanup_free_ char *activated = NULL, *needs = NULL;
+        int r = unit_file_activates(file, name, &activated);
+
+        if (r < 0 || !activated)
+                return r;
+        needs = TAKE_PTR(s->needs);
+        s->needs = str_printf("%s%s%s", needs ?: "", needs ? " " : "", file->activates ?: "%N.service");
+        return s->needs ? 0 : -ENOMEM;
+}
+
 static int spec_inspect(Agent *a, AgentSpec *s, const char *name) {
         _cleanup_(unit_file_freep) UnitFile *file = NULL;
 
@@ -90,13 +102,15 @@ static int spec_inspect(Agent *a, AgentSpec *s, const char *name) {
         s->cut_off_sec = file->failing.cut_off_sec;
         s->networks = TAKE_PTR(file->networks);
         s->bound_to = TAKE_PTR(file->bound_to);
+        s->needs = TAKE_PTR(file->needs);
         s->conflicts = TAKE_PTR(file->conflicts);
         s->stops_unneeded = file->stops_unneeded;
         s->refuses_start = file->refuses_start;
         s->condition = condition_phrase(file->conditions, file->several_conditions);
         s->assertion = condition_phrase(file->asserts, file->several_asserts);
         s->exec_condition = condition_phrase(file->exec_conditions, file->several_exec_conditions);
-        return (s->container ? take_image(s, name) : 0) ?: take_carried(a, s, file);
+        return (s->container ? take_image(s, name) : 0) ?: take_activated(s, file, name)
+                       ?: take_carried(a, s, file);
 }
 
 AgentSpec *agent_spec_find(Agent *a, const Hash *hash) {
@@ -129,6 +143,7 @@ void agent_spec_unref(Agent *a, AgentSpec *s) {
         free(s->image);
         free(s->networks);
         free(s->bound_to);
+        free(s->needs);
         free(s->conflicts);
         free(s->condition);
         free(s->exec_condition);

@@ -58,6 +58,7 @@ typedef struct AgentSpec {
         unsigned cut_off_sec; // of cut_off_stop
         char *networks;       // files of networks that it names, blanks between them; NULL: none
         char *bound_to;       // units that systemd stops its units with, blanks between them; NULL: none
+        char *needs;          // units that systemd looks for when it starts such a unit, likewise
         char *conflicts;      // [Unit] Conflicts=, likewise
         char *condition, *exec_condition; // what it is skipped for, in words; NULL: its file has none
         char *assertion;      // likewise, what its start fails for
@@ -84,6 +85,7 @@ typedef enum AgentStartBarrier {
         AGENT_BARRIER_FOR_ORDERS, // its start waits until all orders up to barrier_number are planned
         AGENT_BARRIER_FOR_FILES,  // and then until all files up to barrier_number are written
         AGENT_BARRIER_FOR_SOCKET, // a service's, until that of its socket is handed to systemd
+        AGENT_BARRIER_FOR_NAMED,  // until the files of units that its own file names are written
 } AgentStartBarrier;
 
 // The unit that was made here of a container's content (quadlet_made_next()).

@@ -11,6 +11,11 @@
 // fixed when it begins to wait, so that what comes later holds up nobody. A file that cannot be written is
 // not waited for: it is tried again later, and the start fails or not as systemd likes.
 //
+// What comes with a unit may take long before its file is written: a container's image, files of File=. A
+// unit that names such a one in [Unit], or that activates it, waits for that file as long as it is on its
+// way: systemd would not find it, or start the two out of order. One that cannot come, or has failed to, is
+// not waited for.
+//
 // systemd refuses to start a socket whose service runs: a service waits until the start of the socket of its
 // name, if that was ordered with it, has been handed to systemd, which then orders the two.
 
@@ -18,6 +23,7 @@
 #include "agent-core.h"
 #include "agent-unit.h"
 #include "str.h"
+#include "unit-file.h"
 #include "unit-name.h"
 
 static bool pulls_others(const char *name) {
@@ -76,9 +82,37 @@ static bool has_waiting_socket(const AgentUnit *u) {
                 work->wanted.restart_rev > other->held.restart_rev);
 }
 
+// Its file is to be written here for the first time, and nothing keeps it from that so far.
+static bool is_coming(const AgentUnit *u) {
+        const AgentUnitWork *work = u ? u->work : NULL;
+
+        if (!work || !u->has_wanted || u->gone || u->refused || u->file_present || work->error ||
+            work->failures > 0)
+                return false;
+        return !work->wanted.remove && work->wanted.target != ARGOSY__TARGET__TARGET_INACTIVE;
+}
+
+static bool names_coming(const AgentUnit *u) {
+        const AgentSpec *content = agent_unit_content(u);
+        _cleanup_free_ char *names = content && content->needs ? unit_file_fill_in(content->needs, u->name)
+                                                               : NULL;
+        char *save = NULL;
+
+        for (char *name = names ? strtok_r(names, " \t", &save) : NULL; name;
+             name = strtok_r(NULL, " \t", &save)) {
+                const AgentUnit *other = agent_unit_find(u->node, name);
+
+                if (other != u && is_coming(other))
+                        return true;
+        }
+        return false;
+}
+
 static bool may_go(AgentUnitWork *work) {
         AgentNode *node = work->unit->node;
 
+        if (work->barrier_phase == AGENT_BARRIER_FOR_NAMED)
+                return !names_coming(work->unit);
         if (work->barrier_phase == AGENT_BARRIER_FOR_SOCKET)
                 return !has_waiting_socket(work->unit);
         if (work->barrier_phase == AGENT_BARRIER_FOR_ORDERS) {
@@ -93,12 +127,16 @@ static bool may_go(AgentUnitWork *work) {
 bool agent_start_barrier_hold_back(AgentUnit *u) {
         AgentUnitWork *work = u->work;
 
+        if (work->barrier_phase == AGENT_BARRIER_FOR_NAMED && may_go(work))
+                set_free(work); // there may be something else to wait for
         if (work->barrier_phase == AGENT_BARRIER_FREE) {
-                bool pulls = pulls_others(u->name);
+                bool pulls = pulls_others(u->name), named = names_coming(u);
 
-                if (!pulls && !has_waiting_socket(u))
+                if (!named && !pulls && !has_waiting_socket(u))
                         return false;
-                work->barrier_phase = pulls ? AGENT_BARRIER_FOR_ORDERS : AGENT_BARRIER_FOR_SOCKET;
+                work->barrier_phase = named   ? AGENT_BARRIER_FOR_NAMED
+                                      : pulls ? AGENT_BARRIER_FOR_ORDERS
+                                              : AGENT_BARRIER_FOR_SOCKET;
                 work->barrier_number = u->node->n_orders;
         }
         if (may_go(work)) {

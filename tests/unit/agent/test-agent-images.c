@@ -22,6 +22,44 @@ static void what_is_missing_is_pulled_before_the_start(void **state) {
         assert_int_equal(n_commands, 2);
 }
 
+// systemd would not find what a unit needs, or what a timer activates, while the image of that is pulled.
+static void who_names_a_container_starts_when_its_file_is_there(void **state) {
+        static const char needs[] = "[Unit]\nRequires=box.service\n[Service]\nExecStart=/bin/sleep 1\n",
+                          after[] = "[Unit]\nAfter=%p.service box.service\n[Service]\nExecStart=/bin/x\n",
+                          timer[] = "[Timer]\nOnActiveSec=1h\n", other[] = "[Service]\nExecStart=/bin/y\n";
+
+        order("a.service", needs, 6);
+        order("b.service", after, 6);
+        order("box.timer", timer, 6);
+        order("c.service", other, 6);
+        order("box.service", BOX_OF(DIGEST_1), 6);
+        make();
+        list("");
+        (void) pulls(IMAGE_OF(DIGEST_1));
+        loop_until(answered("c.service", 6) && report_of("box.service")->pulling);
+        assert_int_equal(pid1_runs(pid1, "a.service") + pid1_runs(pid1, "b.service"), 0);
+        assert_false(pid1_is_active(pid1, "box.timer"));
+        end(pulls(IMAGE_OF(DIGEST_1)), 0, "", "");
+        loop_until(answered("a.service", 6) && answered("b.service", 6) && answered("box.timer", 6));
+        assert_int_equal(pid1_runs(pid1, "a.service") + pid1_runs(pid1, "b.service"), 2);
+        assert_true(pid1_is_active(pid1, "box.timer"));
+}
+
+// What cannot come is systemd's to judge.
+static void what_cannot_come_is_not_waited_for(void **state) {
+        static const char after[] = "[Unit]\nAfter=box.service\n[Service]\nExecStart=/bin/x\n";
+
+        order("box.service", BOX_OF(DIGEST_1), 6);
+        make();
+        list("");
+        (void) pulls(IMAGE_OF(DIGEST_1));
+        order("a.service", after, 6);
+        loop_until(report_of("box.service") && report_of("box.service")->pulling);
+        end(pulls(IMAGE_OF(DIGEST_1)), -EIO, "", "Error: no route to host\n");
+        loop_until(answered("a.service", 6));
+        assert_int_equal(pid1_runs(pid1, "a.service"), 1);
+}
+
 static void new_content_is_pulled_before_anything_stops(void **state) {
         start_box();
         order("box.service", BOX_OF(DIGEST_2), 7);
@@ -140,7 +178,9 @@ static void what_is_to_come_is_pulled_while_it_is_down(void **state) {
 }
 
 RUN_TESTS(CASE(what_is_here_is_not_pulled), CASE(what_is_missing_is_pulled_before_the_start),
-          CASE(new_content_is_pulled_before_anything_stops), CASE(a_pull_that_fails_stops_nothing),
+          CASE(who_names_a_container_starts_when_its_file_is_there),
+          CASE(what_cannot_come_is_not_waited_for), CASE(new_content_is_pulled_before_anything_stops),
+          CASE(a_pull_that_fails_stops_nothing),
           CASE(a_pull_is_told_with_its_age_its_attempt_and_what_podman_says),
           CASE(what_the_registry_has_lost_is_refused), CASE(two_units_of_an_image_pull_once),
           CASE(a_stop_ends_the_pull), CASE(what_somebody_removed_is_pulled_again),

@@ -111,6 +111,10 @@ static int decide_hosts(Decision *d) {
                 if (!batch_builder_takes_more(&d->batch))
                         return 0;
                 r = host_record_keep(h->pending_record, now);
+                if (r >= 0 && host_records_equal(h->pending_record, now)) { // the entry before had it
+                        host_set_pending_record(l, h, NULL);
+                        continue;
+                }
                 if (r >= 0)
                         r = batch_builder_put_host(&d->batch, h->pending_record);
                 if (r >= 0)

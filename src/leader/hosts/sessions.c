@@ -332,16 +332,11 @@ static int fill_pending_record(Argosy__HostRecord *pending_record, const Argosy_
                        : 0;
 }
 
-static bool records_equal(const Argosy__HostRecord *a, const Argosy__HostRecord *b) {
-        _cleanup_buf_ Buf x = {}, y = {};
-        size_t n = argosy__host_record__get_packed_size(a);
-
-        if (n != argosy__host_record__get_packed_size(b) || !buf_reserve(&x, n + 1) ||
-            !buf_reserve(&y, n + 1))
-                return false;
-        argosy__host_record__pack(a, x.data);
-        argosy__host_record__pack(b, y.data);
-        return memcmp(x.data, y.data, n) == 0;
+// An entry under way may have what the host said before: until that is in the log, what it says now is not
+// known to be there, and is compared when the next entry is made (decide_hosts()).
+static bool is_in_the_log(const Leader *l, const Argosy__HostRecord *said,
+                          const Argosy__HostRecord *record) {
+        return !l->batch_flying && host_records_equal(said, record);
 }
 
 // The host may say something about itself that the log does not know yet.
@@ -365,7 +360,7 @@ static void note_pending_record(Leader *l, Host *h, const Argosy__ToVoter__Attac
                               "give it a name of its own "
                               "(Name=, or hostnamectl) and restart argosyd there",
                               a->name, host_record_place(namesake), r->name);
-        if (fill_pending_record(pending_record, namesake, a) < 0 || records_equal(pending_record, r)) {
+        if (fill_pending_record(pending_record, namesake, a) < 0 || is_in_the_log(l, pending_record, r)) {
                 message_free(pending_record);
                 return;
         }
@@ -377,7 +372,7 @@ static void note_fleet(Leader *l, Host *h, const Argosy__FleetUnits *said) {
         Argosy__HostRecord *pending_record = message_copy(h->pending_record ?: r);
 
         if (!pending_record || host_record_set_fleet(pending_record, said) < 0 ||
-            (!h->pending_record && records_equal(pending_record, r))) {
+            (!h->pending_record && is_in_the_log(l, pending_record, r))) {
                 message_free(pending_record);
                 return;
         }

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "buf.h"
 #include "host-address.h"
 #include "manager-name.h"
 #include "response.h"
@@ -148,6 +149,18 @@ int host_record_set_address(Argosy__HostRecord *r, const char *address, const ch
 
 const char *host_record_place(const Argosy__HostRecord *r) {
         return *r->address_name ? r->address_name : r->address;
+}
+
+bool host_records_equal(const Argosy__HostRecord *a, const Argosy__HostRecord *b) {
+        _cleanup_buf_ Buf x = {}, y = {};
+        size_t n = argosy__host_record__get_packed_size(a);
+
+        if (n != argosy__host_record__get_packed_size(b) || !buf_reserve(&x, n + 1) ||
+            !buf_reserve(&y, n + 1))
+                return false;
+        argosy__host_record__pack(a, x.data);
+        argosy__host_record__pack(b, y.data);
+        return memcmp(x.data, y.data, n) == 0;
 }
 
 static uint32_t number_of_manager(const Argosy__HostRecord *r, const char *manager) {

@@ -32,6 +32,7 @@ int host_record_merge_labels(Argosy__HostRecord *r);
 // Both change set_labels only. -E2BIG: HOST_SET_LABELS_MAX are set; -ENOMEM.
 int host_record_set_label(Argosy__HostRecord *r, const char *key, const char *value);
 bool host_record_unset_label(Argosy__HostRecord *r, const char *key); // whether it was set
+bool host_records_equal(const Argosy__HostRecord *a, const Argosy__HostRecord *b);
 // What a host wishes its record to say keeps what others have made of that since: its nodes' numbers
 // (another one would be another node, and a record that names one which is gone would be skipped), and
 // set_labels, modes and role, which are the owners'. 0 or -ENOMEM.

@@ -247,14 +247,20 @@ static void a_host_cannot_invent_managers(void **state) {
         assert_int_equal(list_nodes()->nodes->n_rows, 2);
 }
 
+static void attach_anew(const char *manager) {
+        RigHost *h = rig_host(&g, 2);
+
+        h->virtual.manager = manager;
+        h->attached = false;
+        rig_turns(&g, 10);
+}
+
 static void attach_with(const char *manager, const char *shelf) {
         RigHost *h = rig_host(&g, 2);
 
         h->label = (Argosy__Label) MESSAGE_OF(label, .key = "shelf", .value = (char *) shelf);
         h->labels = &h->label;
-        h->virtual.manager = manager;
-        h->attached = false;
-        rig_turns(&g, 10);
+        attach_anew(manager);
 }
 
 // Each Attach asks for a record that follows from what the log had when it came.
@@ -274,6 +280,27 @@ static void a_manager_keeps_its_number_and_gets_one_however_often_its_host_attac
         assert_int_equal(h->nodes[1]->node, number);
         assert_string_equal(h->own_labels[0]->value, "3");
         assert_int_equal(rig_host(&g, 2)->virtual.manager_node, number);
+}
+
+// The log does not have it yet when the host says that it is gone.
+static void a_manager_that_goes_while_its_entry_is_on_its_way_has_no_node(void **state) {
+        g.slow = true;
+        attach_anew("user@1000");
+        attach_anew(NULL); // as the log has it
+        rig_hurry_and_settle(&g);
+        assert_int_equal(cluster_state_find_host(g.state, 2)->n_nodes, 1);
+}
+
+// What its host has said once more while the entry was on its way is no entry of its own.
+static void what_a_host_repeats_while_its_entry_is_on_its_way_is_in_the_log_once(void **state) {
+        unsigned batches = g.batches;
+
+        g.slow = true;
+        attach_anew("user@1000");
+        attach_anew("user@1000");
+        rig_hurry_and_settle(&g);
+        assert_int_equal(cluster_state_find_host(g.state, 2)->n_nodes, 2);
+        assert_int_equal(g.batches, batches + 1);
 }
 
 static void a_node_is_named_by_host_and_manager(void **state) {
@@ -335,6 +362,8 @@ RUN_TESTS(
         T(the_units_of_a_lost_host_move_to_managers_that_fit),
         T(a_host_cannot_invent_managers),
         T(a_manager_keeps_its_number_and_gets_one_however_often_its_host_attaches),
+        T(a_manager_that_goes_while_its_entry_is_on_its_way_has_no_node),
+        T(what_a_host_repeats_while_its_entry_is_on_its_way_is_in_the_log_once),
         T(a_node_is_named_by_host_and_manager),
         T(what_a_node_would_take_now_is_placed_there_again)
 )

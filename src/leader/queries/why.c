@@ -16,6 +16,7 @@
 
 #include "answer.h"
 #include "authorization.h"
+#include "awaited-file.h"
 #include "disruption-budget.h"
 #include "host-marks.h"
 #include "image-moves.h"
@@ -139,7 +140,8 @@ static bool under_way(const Leader *l, const UnitOnNode *s, const Argosy__UnitRe
                                          runs_on(l, s, r) ? "it runs, and its new image is being pulled"
                                                           : "its image is being pulled",
                                          ret, REASON_SIZE);
-        else
+        else if (!s || !launched || active_state_is_up(s->active) ||
+                 !awaited_file_phrase(l, s, order_under_way(l, s, r), ret, REASON_SIZE))
                 str_fit(ret, REASON_SIZE, "%s", order_under_way(l, s, r));
         return true;
 }

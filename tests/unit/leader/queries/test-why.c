@@ -54,6 +54,23 @@ static void its_image_is_pulled(void **state) {
                    "route");
 }
 
+static void the_image_of_what_it_names_is_pulled(void **state) {
+        uint8_t ids[3][16] = {{7}, {8}, {9}};
+
+        rig_set_lazy(&g, true);
+        (void) rig_change_with_and_settle(&g, START, "db.service", SERVICE, false, ids[0]);
+        (void) rig_change_with_and_settle(&g, START, "app.service",
+                                          "[Unit]\nAfter=x.target db.service\n" SERVICE
+                                          "[X-Argosy]\nSameNodeAs=db.service\n",
+                                          false, ids[1]);
+        (void) rig_change_with_and_settle(&g, START, "other.service",
+                                          SERVICE "[X-Argosy]\nSameNodeAs=db.service\n", false, ids[2]);
+        hear_of_a_pull("db.service", "", 0);
+        assert_why("app.service", "n1",
+                   "it is being started as soon as db.service is there, whose image is being pulled");
+        assert_why("other.service", "n1", "it is being started");
+}
+
 static void unknown_and_unwanted(void **state) {
         assert_int_equal(rig_why(&g, "web.service")->status, ENOENT);
         rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "web.service", SERVICE);
@@ -568,7 +585,8 @@ static void who_does_not_lead_any_more_says_so(void **state) {
         assert_true(list_is_empty(&g.leader->whys_due));
 }
 
-RUN_TESTS(RIG_TEST(as_wanted), RIG_TEST(its_image_is_pulled), RIG_TEST(unknown_and_unwanted),
+RUN_TESTS(RIG_TEST(as_wanted), RIG_TEST(its_image_is_pulled),
+          RIG_TEST(the_image_of_what_it_names_is_pulled), RIG_TEST(unknown_and_unwanted),
           RIG_TEST(nobody_takes_it), RIG_TEST(its_node_is_lost_or_to_be_emptied_and_nobody_else_takes_it),
           RIG_TEST(its_node_does_not_match_any_more),
           RIG_TEST(a_drain_that_could_not_empty_it_and_ended_moves_it_no_more),

@@ -5219,8 +5219,9 @@ FAULTS = [
           "bool is_there = true;",
           "placement/placement-following: a_node_admits_who_would_not_have_to_leave_it"),
     Fault("activator-away-from-its-mates", "src/leader/scheduler/activation-affinity.c",
-          "if (!n || !is_with_its_mates(s, number))",
-          "if (!n)",
+          "if (!n || !is_with_its_mates(s, number)) return 0; "
+          "if (host_is_lost(n->host) || node_is_emptying(n) || !node_admits(l, n, s->options) || !scheduler_node_admits(l, n, s->name))",
+          "if (!n || host_is_lost(n->host) || node_is_emptying(n) || !node_admits(l, n, s->options))",
           "leader/activation-affinity: an_activator_is_where_it_is_to_be_and_not_where_its_service_is"),
     Fault("follows-to-where-no-room-is", "src/leader/scheduler/activation-affinity.c",
           "if (!may_come(s, n))",

@@ -98,6 +98,11 @@ static unsigned count_wanted(unsigned of) {
         return n;
 }
 
+static bool is_down(unsigned i) {
+        return is_wanted(&log_truth.units[i]) && budgets.revision[i] > 0 && budgets.up_since_us[i] == 0;
+}
+
+// What a rollout has started is to be up for some time, which its next turns wait for, and no move does.
 static bool is_well(unsigned i) {
         if (!is_wanted(&log_truth.units[i]) || budgets.revision[i] == 0)
                 return true;
@@ -216,7 +221,7 @@ static unsigned count_down(unsigned of) {
         unsigned n = 0;
 
         for (unsigned k = 0; k < asks.n_units; k++)
-                n += is_of_group(of, k) && !is_well(k);
+                n += is_of_group(of, k) && is_down(k);
         return n;
 }
 

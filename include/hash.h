@@ -27,7 +27,12 @@ bool hash_is_zero(const Hash *h);
 // Lower-case hex of the first `n_bytes` bytes (at most 32); `ret` has room for 2 * n_bytes + 1.
 void hash_hex(const Hash *h, size_t n_bytes, char *ret);
 // From the bytes of a message field; false if the length is not 32.
-bool hash_from_bytes(const void *data, size_t len, Hash *ret);
+static inline bool hash_from_bytes(const void *data, size_t len, Hash *ret) {
+        if (len != HASH_SIZE)
+                return false;
+        memcpy(ret->bytes, data, HASH_SIZE);
+        return true;
+}
 
 // CRC-32C (Castagnoli), for framing of log entries and files; not for anything that somebody could want to
 // forge.

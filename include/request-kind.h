@@ -70,6 +70,8 @@ typedef struct RequestJob {
                            // does not
 } RequestJob;
 
+enum { REQUEST_JOB_ID_SIZE = 16 };
+
 typedef struct RequestKind {
         const char *name; // as the field of the message is called
         RequestBy by;
@@ -90,6 +92,10 @@ const RequestKind *request_kind(Argosy__Request__WhatCase what);
 
 // What it is as a job; NULL: it becomes none.
 const RequestJob *request_job(const Argosy__Request *q);
+// Whether something follows from that once the log has its effect; else the job is done then.
+bool request_job_runs(const Argosy__Request *q);
+// The id by which the request is recognised when it comes again. NULL: it has none.
+const ProtobufCBinaryData *request_job_id(const Argosy__Request *q);
 
 // Whether a job that is called so, whatever its request says, is over when the log has all of it.
 bool request_verb_never_runs(const char *verb);

@@ -67,13 +67,6 @@ void hash_hex(const Hash *h, size_t n_bytes, char *ret) {
         hex_encode(h->bytes, n_bytes, ret);
 }
 
-bool hash_from_bytes(const void *data, size_t len, Hash *ret) {
-        if (len != HASH_SIZE)
-                return false;
-        memcpy(ret->bytes, data, HASH_SIZE);
-        return true;
-}
-
 // ------------------------------------------------------------------------------------------------ CRC-32C
 
 // tables[n][byte]: what the byte makes of the sum when n more bytes come behind it. So eight bytes are eight

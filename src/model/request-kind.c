@@ -383,6 +383,19 @@ const RequestJob *request_job(const Argosy__Request *q) {
         return kind && kind->job.id ? &kind->job : NULL;
 }
 
+bool request_job_runs(const Argosy__Request *q) {
+        const RequestJob *job = request_job(q);
+
+        return job && job->runs(q);
+}
+
+const ProtobufCBinaryData *request_job_id(const Argosy__Request *q) {
+        const RequestJob *job = request_job(q);
+        const ProtobufCBinaryData *id = job ? job->id(q) : NULL;
+
+        return id && id->len == REQUEST_JOB_ID_SIZE ? id : NULL;
+}
+
 // What is asked of each job by its verb, without a look at all rows: most are of numbers that no field has.
 // A test compares.
 static const struct {

@@ -2,10 +2,12 @@
 #pragma once
 
 // What is to be looked at again, of the leader as a whole. Code that notes a fact sets what is due by it;
-// the pass that decides takes the mark, once a turn at most, and looks at the facts as they are then. No
-// mark names an object: marks of hosts, nodes and units are in view.
+// the pass that decides takes the mark, once a turn at most, and looks at the facts as they are then. A mark
+// stays until it is taken, also beyond a term, unless the next term begins by taking it. No mark names an
+// object: marks of hosts, nodes and units are in view.
 
 #include <stddef.h>
+#include <string.h>
 
 #include "leader-core.h"
 
@@ -38,11 +40,18 @@ enum { // what a change of the cluster's record, or of hosts', makes due
         DUE_OF_CLUSTER_RECORD = DUE_FEATURES | DUE_SYNTHETIC | DUE_CA | DUE_SECRETS_KEY | DUE_MEMBERS
 };
 
-void leader_set_due(Leader *l, unsigned due); // of LeaderDue, one or more
+static inline void leader_set_due(Leader *l, unsigned due) { // of LeaderDue, one or more
+        l->due |= due;
+}
 static inline bool leader_is_due(const Leader *l, LeaderDue due) {
         return l->due & due;
 }
-bool leader_take_due(Leader *l, LeaderDue due); // true: it was due; it is not now
+static inline bool leader_take_due(Leader *l, LeaderDue due) { // true: it was due; it is not now
+        bool was = l->due & due;
+
+        l->due &= ~(unsigned) due;
+        return was;
+}
 
 // When a step of a turn has work. Whoever has many steps in a table looks at this first (due_step()), so
 // that a turn costs what there is to do, and not how many steps there are. What a step looks at to find work
@@ -74,9 +83,29 @@ typedef struct DueWhen { // any of these
 #define WHEN(...) .when = {.members = {__VA_ARGS__}}
 #define MARKED_OR_WHEN(marks, ...) .when = {marks, {__VA_ARGS__}}
 
+static inline bool due_has_member(const Leader *l, const DueMember *m) {
+        static const char zeroes[sizeof(uint64_t)];
+        const char *member = (const char *) l + m->at;
+
+        return m->size > 0 ? memcmp(member, zeroes, m->size) != 0
+                           : !list_is_empty((const ListNode *) member);
+}
+
+static inline bool due_is_when(const Leader *l, const DueWhen *when) {
+        bool due = l->due & when->marks || (l->all_due && when->members[0].at > 0);
+
+        for (unsigned i = 0; !due && i < DUE_MEMBERS_MAX && when->members[i].at > 0; i++)
+                due = due_has_member(l, &when->members[i]);
+        return due;
+}
+
 // The first step at `from` or behind it that has work. Each of the `n` has `size` bytes and begins with its
 // DueWhen. n: none has.
-size_t due_step(const Leader *l, const void *steps, size_t size, size_t n, size_t from);
+static inline size_t due_step(const Leader *l, const void *steps, size_t size, size_t n, size_t from) {
+        while (from < n && !due_is_when(l, (const DueWhen *) ((const char *) steps + from * size)))
+                from++;
+        return from;
+}
 // Each that has work when its turn has come; `i` is its number. What one does may give work to those behind
 // it.
 #define due_foreach(i, l, steps, n) \

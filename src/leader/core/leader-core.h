@@ -224,7 +224,7 @@ struct Leader {
         uint64_t term, index;
         uint64_t leads_us; // since when it leads
 
-        unsigned due; // LeaderDue: core/due.c alone
+        unsigned due; // LeaderDue: core/due.h alone
         // For tests: steps are called without work, too, unless marks alone say that they have any.
         bool all_due;
         Walks walks;  // core/walks.c

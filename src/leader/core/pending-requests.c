@@ -11,10 +11,9 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
-#include "job-end.h"
-#include "job-words.h"
 #include "message.h"
 #include "oom.h"
+#include "request-kind.h"
 #include "response.h"
 #include "turn.h"
 
@@ -31,7 +30,7 @@ PendingRequest *request_new(Leader *l, const Argosy__Request *request, LeaderRes
 // ---- those of one id
 
 static int join_same(Leader *l, PendingRequest *t) {
-        const ProtobufCBinaryData *id = job_request_id(t->request);
+        const ProtobufCBinaryData *id = request_job_id(t->request);
         PendingRequest *other = id ? map_find(&l->pending_requests_by_key, id->data, id->len) : NULL;
 
         list_init(&t->same);
@@ -43,7 +42,7 @@ static int join_same(Leader *l, PendingRequest *t) {
 }
 
 static void leave_same(Leader *l, PendingRequest *t) {
-        const ProtobufCBinaryData *id = job_request_id(t->request);
+        const ProtobufCBinaryData *id = request_job_id(t->request);
         PendingRequest *other =
                 list_is_linked(&t->same) ? CONTAINER_OF(t->same.next, PendingRequest, same) : NULL;
 
@@ -52,7 +51,7 @@ static void leave_same(Leader *l, PendingRequest *t) {
                 return;
         map_take(&l->pending_requests_by_key, id->data, id->len);
         if (other) {
-                id = job_request_id(other->request);
+                id = request_job_id(other->request);
                 (void) oom_check(map_add(&l->pending_requests_by_key, id->data, id->len, other));
         }
 }
@@ -165,13 +164,6 @@ void request_add_work(PendingRequest *t, const RequestWorkKind *kind, RequestWor
         w->kind = kind;
         w->next = t->works;
         t->works = w;
-}
-
-RequestWork *request_work(const PendingRequest *t, const RequestWorkKind *kind) {
-        for (RequestWork *w = t->works; w; w = w->next)
-                if (w->kind == kind)
-                        return w;
-        return NULL;
 }
 
 RequestWork *request_take_work(PendingRequest *t, const RequestWorkKind *kind) {
@@ -423,20 +415,19 @@ void responses_flush(Leader *l) {
 
 bool request_has_open_job(const PendingRequest *t) {
         const ClusterState *state = t->leader->state;
-        const ProtobufCBinaryData *id = job_request_id(t->request);
+        const ProtobufCBinaryData *id = request_job_id(t->request);
         Argosy__JobState now = cluster_state_job_state(state, t->job);
         RequestKey key;
 
         if (t->job == 0 || now == ARGOSY__JOB_STATE__JOB_UNKNOWN)
                 return false;
         if (!id)
-                return now == ARGOSY__JOB_STATE__JOB_RUNNING &&
-                       job_end_at_once(t->request) == ARGOSY__JOB_STATE__JOB_DONE;
+                return now == ARGOSY__JOB_STATE__JOB_RUNNING && !request_job_runs(t->request);
         return cluster_state_find_key(state, id->data, &key) && key.more;
 }
 
 bool request_was_carried_out(const PendingRequest *t) {
-        const ProtobufCBinaryData *id = t->job > 0 ? job_request_id(t->request) : NULL;
+        const ProtobufCBinaryData *id = t->job > 0 ? request_job_id(t->request) : NULL;
         RequestKey key;
 
         return id && cluster_state_find_key(t->leader->state, id->data, &key) && !key.more;

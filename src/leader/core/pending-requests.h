@@ -128,8 +128,13 @@ void request_free(PendingRequest *t);
 // The work becomes the request's, which frees it when nobody works on the request any more, also without a
 // final response.
 void request_add_work(PendingRequest *t, const RequestWorkKind *kind, RequestWork *w);
-RequestWork *request_work(const PendingRequest *t,
-                          const RequestWorkKind *kind); // NULL: it has none of that kind
+// NULL: it has none of that kind.
+static inline RequestWork *request_work(const PendingRequest *asked, const RequestWorkKind *kind) {
+        for (RequestWork *w = asked->works; w; w = w->next)
+                if (w->kind == kind)
+                        return w;
+        return NULL;
+}
 RequestWork *request_take_work(PendingRequest *t,
                                const RequestWorkKind *kind); // the same, and it is the caller's
 void request_drop_work(PendingRequest *t, const RequestWorkKind *kind);         // frees it, if there is one

@@ -12,10 +12,6 @@
 
 #include "clock.h"
 
-uint64_t leader_now(const Leader *l) {
-        return l->config.now_us ? l->config.now_us(l->userdata) : clock_boot_us();
-}
-
 // ------------------------------------------------------------------------------------------------ wall time
 
 static uint64_t own_clock(const Leader *l) {
@@ -96,11 +92,6 @@ void leader_time_begin(Leader *l) {
 
 // ------------------------------------------------------------------------------------------------ the turn
 
-void leader_mark(Leader *l) {
-        if (!l->closing && !l->drain.marked)
-                drain_mark(&l->drain);
-}
-
 void leader_outside_begun(Leader *l) {
         l->n_outside++;
 }
@@ -110,10 +101,3 @@ void leader_outside_done(Leader *l) {
         l->on_outside_done(l);
 }
 
-// The time is read before the store is asked, so that an authority that the store finds expired is expired
-// here, too.
-bool leader_has_authority(Leader *l) {
-        uint64_t now = leader_now(l);
-
-        return l->ops.authority_until(l->userdata) > now;
-}

@@ -17,11 +17,6 @@ static uint64_t cpu_us(const Leader *l) {
         return l->config.cpu_us ? l->config.cpu_us(l->userdata) : clock_thread_ns() / 1000;
 }
 
-void walk_sliced(Leader *l, LeaderWalk *w, size_t left) {
-        if (left == 0 && w->pace.parts > 0 && !list_is_linked(&w->used_up))
-                list_append(&l->walks.used_up, &w->used_up);
-}
-
 void walk_resume(Leader *l, LeaderWalk *w) {
         l->walks.n_slow += w->pace.parts == 0;
         walk_pace_resume(&w->pace);

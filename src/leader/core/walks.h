@@ -12,7 +12,10 @@ static inline size_t walk_slice(const LeaderWalk *w, size_t whole) {
 }
 // So much of that is left. 0: when the turn is over, by what it took it is known how much the next one may
 // do.
-void walk_sliced(Leader *l, LeaderWalk *w, size_t left);
+static inline void walk_sliced(Leader *l, LeaderWalk *w, size_t left) {
+        if (left == 0 && w->pace.parts > 0 && !list_is_linked(&w->used_up))
+                list_append(&l->walks.used_up, &w->used_up);
+}
 void walk_resume(Leader *l, LeaderWalk *w); // it was begun by a leader before this one
 void walk_forget(Leader *l, LeaderWalk *w); // the walk's owner goes
 

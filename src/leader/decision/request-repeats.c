@@ -15,6 +15,7 @@
 #include "job-words.h"
 #include "message.h"
 #include "pending-requests.h"
+#include "request-kind.h"
 
 // What is in the log, or in the entry that is being made, is known there by its id (decide-jobs.c).
 static bool is_undecided(const PendingRequest *t) {
@@ -42,7 +43,7 @@ static bool asks_for_the_same(const PendingRequest *t, const PendingRequest *oth
 
 void request_repeats_settle(PendingRequest *t) {
         const Argosy__Response *refusal = request_refusal(t);
-        const ProtobufCBinaryData *id = refusal ? job_request_id(t->request) : NULL;
+        const ProtobufCBinaryData *id = refusal ? request_job_id(t->request) : NULL;
         RequestKey key;
 
         if (!id || !t->has_content || !is_undecided(t) ||

@@ -24,7 +24,6 @@
 #include "decide-queue.h"
 #include "decision.h"
 #include "held-jobs.h"
-#include "job-end.h"
 #include "job-words.h"
 #include "log-chunks.h"
 #include "message-of.h"
@@ -32,6 +31,7 @@
 #include "open-jobs.h"
 #include "pending-requests.h"
 #include "queue-subject.h"
+#include "request-kind.h"
 #include "response.h"
 #include "store.h"
 #include "tables.h"
@@ -92,7 +92,7 @@ static Argosy__Response *refuse_given_up(uint64_t job) {
 
 // That it is known of it already, and it goes on.
 static int admit_going_on(const Leader *l, PendingRequest *t) {
-        const ProtobufCBinaryData *id = job_request_id(t->request);
+        const ProtobufCBinaryData *id = request_job_id(t->request);
         RequestKey key;
 
         if (!id || !cluster_state_find_key(l->state, id->data, &key) || !key.given_up)
@@ -191,7 +191,7 @@ static int admit_by_id(Decision *d, PendingRequest *t, const ProtobufCBinaryData
 }
 
 int decide_job_admit(Decision *d, PendingRequest *t, const HandlerLog *log) {
-        const ProtobufCBinaryData *id = job_request_id(t->request);
+        const ProtobufCBinaryData *id = request_job_id(t->request);
         const Argosy__Request__Job *job = t->request->job;
         const char *error;
         int r = STEP_PASSED;
@@ -287,7 +287,7 @@ static size_t nodes_of(const Leader *l, const char *word, uint32_t *ret, size_t 
 static size_t drains_of(const Leader *l, const Argosy__Request *q, uint32_t ret[DRAINS_MAX]) {
         size_t n = 0;
 
-        if (job_end_at_once(q) == ARGOSY__JOB_STATE__JOB_DONE)
+        if (!request_job_runs(q))
                 return 0;
         if (q->what_case == ARGOSY__REQUEST__WHAT_NODE_CHANGE)
                 for (size_t i = 0; i < q->node_change->n_nodes; i++)
@@ -346,7 +346,8 @@ static size_t room_left(const BatchBuilder *b) {
 static Argosy__JobState state_of(const JobSource *source) {
         if (source->stored)
                 return ARGOSY__JOB_STATE__JOB_HELD;
-        return source->more ? ARGOSY__JOB_STATE__JOB_RUNNING : job_end_at_once(source->request);
+        return source->more || request_job_runs(source->request) ? ARGOSY__JOB_STATE__JOB_RUNNING
+                                                                 : ARGOSY__JOB_STATE__JOB_DONE;
 }
 
 static int put_words(Decision *d, const JobSource *source, uint32_t n_ops, JobWords *words,
@@ -435,7 +436,7 @@ static const Argosy__Response__Change *results_of(const PendingRequest *t) {
 int decide_job_put(Decision *d, PendingRequest *t, BatchBuilderMark mark) {
         JobSource source = {.request = t->request,
                             .author = t->author,
-                            .id = job_request_id(t->request),
+                            .id = request_job_id(t->request),
                             .content = t->content,
                             .number = t->job == 0 && t->held ? held_job_number(t->held) : t->job,
                             .more = t->again,
@@ -466,7 +467,7 @@ int decide_job_put(Decision *d, PendingRequest *t, BatchBuilderMark mark) {
                 r = put_job(d, &source, n_ops, &t->job_flying);
         if (r == 0 && t->job == 0) {
                 held_limit_admit(d->leader, t->limited_by);
-                if (!t->held && job_end_at_once(t->request) == ARGOSY__JOB_STATE__JOB_RUNNING)
+                if (!t->held && request_job_runs(t->request))
                         author_jobs_admit(d->leader, t->author);
         }
         return r;
@@ -475,7 +476,7 @@ int decide_job_put(Decision *d, PendingRequest *t, BatchBuilderMark mark) {
 int decide_job_hold(Decision *d, PendingRequest *t, Argosy__StoredRequest *stored) {
         JobSource source = {.request = t->request,
                             .author = t->author,
-                            .id = job_request_id(t->request),
+                            .id = request_job_id(t->request),
                             .content = t->content,
                             .stored = stored};
         int r = batch_builder_claim(&d->batch, source.id->data, source.id->len);
@@ -492,7 +493,7 @@ int decide_job_put_rollout(const Argosy__RolloutRecord *r, BatchBuilderMark mark
         const ClusterState *state = d->leader->state;
         RequestKey key;
 
-        if (d->batch.n_ops == mark.n_ops || r->request.len != JOB_REQUEST_ID_SIZE ||
+        if (d->batch.n_ops == mark.n_ops || r->request.len != REQUEST_JOB_ID_SIZE ||
             !cluster_state_find_key(state, r->request.data, &key) || !is_kept(d->leader, key.job))
                 return 0;
         Argosy__LogOp__JobPut put =
@@ -520,7 +521,7 @@ int decide_job_put_rebalance(Decision *d, BatchBuilderMark mark) {
                              .number = job->number ?: job->held,
                              .limited_by = job->limited_by};
         if (job->held > 0) {
-                source.id = job_request_id(job->request);
+                source.id = request_job_id(job->request);
                 source.content = job->content;
                 source.more = !job->is_last;
         }

@@ -25,12 +25,12 @@
 #include "decide-jobs.h"
 #include "decision.h"
 #include "held-jobs.h"
-#include "job-end.h"
 #include "job-words.h"
 #include "message-of.h"
 #include "message.h"
 #include "queue-policy.h"
 #include "queue-subject.h"
+#include "request-kind.h"
 #include "response.h"
 #include "turn.h"
 
@@ -256,7 +256,7 @@ static int hold(Decision *d, PendingRequest *t, HeldJobVerdict v, const Argosy__
 // STEP_PASSED: its author may have one more job that is open.
 static int check_author(const Leader *l, PendingRequest *t, bool is_held) {
         size_t max = cluster_state_queue(l->state)->open_max ?: CLUSTER_OPEN_JOBS_DEFAULT;
-        bool opens = is_held || job_end_at_once(t->request) == ARGOSY__JOB_STATE__JOB_RUNNING;
+        bool opens = is_held || request_job_runs(t->request);
         char who[AUTHOR_TEXT_SIZE];
 
         if (!opens || !queue_policy_is_limited(t->request) || queue_undoes_rules(l, t->request) ||

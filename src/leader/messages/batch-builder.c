@@ -136,13 +136,6 @@ void batch_builder_done(BatchBuilder *b) {
         *b = (BatchBuilder){};
 }
 
-BatchBuilderMark batch_builder_mark(const BatchBuilder *b) {
-        return (BatchBuilderMark){.len = b->packed.len,
-                                  .n_touched = b->touched.n,
-                                  .n_ops = b->n_ops,
-                                  .held = b->held};
-}
-
 void batch_builder_rollback(BatchBuilder *b, BatchBuilderMark mark) {
         forget_since(b, mark.n_touched);
         b->packed.len = mark.len;

@@ -70,7 +70,12 @@ typedef struct BatchBuilderMark {
 } BatchBuilderMark;
 
 void batch_builder_done(BatchBuilder *b);
-BatchBuilderMark batch_builder_mark(const BatchBuilder *b);
+static inline BatchBuilderMark batch_builder_mark(const BatchBuilder *b) {
+        return (BatchBuilderMark){.len = b->packed.len,
+                                  .n_touched = b->touched.n,
+                                  .n_ops = b->n_ops,
+                                  .held = b->held};
+}
 void batch_builder_rollback(BatchBuilder *b, BatchBuilderMark mark);
 // Whether one more thing may go into it; the rest is for the next entry.
 bool batch_builder_takes_more(const BatchBuilder *b); // of what the leader does by itself

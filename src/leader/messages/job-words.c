@@ -223,18 +223,11 @@ const char *job_form_error(const Argosy__Request *request) {
                 return "the reason is longer than 512 bytes";
         if (!str_is_plain(job->reason))
                 return "the reason has characters that are no text, or that turn text around";
-        if (job->id.len != 0 && job->id.len != JOB_REQUEST_ID_SIZE)
+        if (job->id.len != 0 && job->id.len != REQUEST_JOB_ID_SIZE)
                 return "the request's id is not of 16 bytes";
         if (job->n_after > JOB_AFTER_MAX)
                 return "a job waits for 100 others at most";
         return NULL;
-}
-
-const ProtobufCBinaryData *job_request_id(const Argosy__Request *request) {
-        const RequestJob *job = request_job(request);
-        const ProtobufCBinaryData *id = job ? job->id(request) : NULL;
-
-        return id && id->len == JOB_REQUEST_ID_SIZE ? id : NULL;
 }
 
 // Fields that a leader does not know are sorted with the others: leaders of several versions come to the

@@ -15,7 +15,6 @@ enum {
         JOB_TARGETS_MAX = 16,         // the others are counted
         JOB_TARGET_MAX = 255,         // bytes of one
         JOB_TARGETS_BYTES_MAX = 1024, // of all
-        JOB_REQUEST_ID_SIZE = 16,
         JOB_AFTER_MAX = CLUSTER_STORED_AFTER_MAX, // that one waits for
         JOB_REFUSED_MAX = 100,        // units that are named of those that were refused; the others are
                                       // counted
@@ -42,8 +41,6 @@ Argosy__JobUnitEnd *job_unit_end_new(const char *unit, Argosy__UnitEnd how, cons
 const char *job_verb(const Argosy__Request *request);
 // What is wrong with what it is to be kept by: a sentence, or NULL.
 const char *job_form_error(const Argosy__Request *request);
-// The id by which the request is recognised when it comes again. NULL: it has none.
-const ProtobufCBinaryData *job_request_id(const Argosy__Request *request);
 // A hash of all that it asks for: another one under the same id is another request; and over how many bytes
 // it is. -ENOMEM.
 int job_request_content(const Argosy__Request *request, uint64_t *ret, size_t *ret_len);

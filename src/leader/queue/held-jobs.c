@@ -26,6 +26,7 @@
 #include "oom.h"
 #include "queue-subject.h"
 #include "request-asks.h"
+#include "request-kind.h"
 #include "response.h"
 #include "str.h"
 #include "tallies.h"
@@ -335,7 +336,7 @@ int held_jobs_decide(Leader *l, BatchBuilder *b) {
 // Claims the key of the held request, as everything that begins does.
 int held_job_claim(const Leader *l, BatchBuilder *b, uint64_t number) {
         const HeldJob *h = find(l, number);
-        const ProtobufCBinaryData *id = h && h->pending ? job_request_id(h->pending->request) : NULL;
+        const ProtobufCBinaryData *id = h && h->pending ? request_job_id(h->pending->request) : NULL;
 
         return id ? batch_builder_claim(b, id->data, id->len) : 0;
 }

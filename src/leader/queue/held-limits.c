@@ -13,9 +13,9 @@
 
 #include "held-jobs-private.h"
 
-#include "job-words.h"
 #include "oom.h"
 #include "queue-policy.h"
+#include "request-kind.h"
 #include "turn.h"
 
 static HeldLimit *find(const Leader *l, uint32_t rule) {
@@ -134,7 +134,7 @@ size_t held_limit_running(const Leader *l, uint32_t rule) {
 }
 
 bool held_jobs_can_hold(const Argosy__Request *request) {
-        return queue_policy_can_hold(request) && job_request_id(request);
+        return queue_policy_can_hold(request) && request_job_id(request);
 }
 
 // What cannot be held would be refused: not for those of whom nobody knows whether the limit is theirs.

@@ -31,6 +31,7 @@
 #include "message.h"
 #include "oom.h"
 #include "queue-policy.h"
+#include "request-kind.h"
 #include "scheduler-roles.h"
 #include "str.h"
 #include "pending-requests.h"
@@ -523,7 +524,7 @@ static uint64_t job_of_rollout(const Leader *l, const char *name) {
         const Argosy__RolloutRecord *r = cluster_state_find_rollout(l->state, name);
         RequestKey key;
 
-        if (!rollout_is_under_way(r) || r->request.len != JOB_REQUEST_ID_SIZE ||
+        if (!rollout_is_under_way(r) || r->request.len != REQUEST_JOB_ID_SIZE ||
             !cluster_state_find_key(l->state, r->request.data, &key) ||
             cluster_state_job_state(l->state, key.job) != ARGOSY__JOB_STATE__JOB_RUNNING)
                 return 0;

@@ -12,12 +12,6 @@
 #include "str.h"
 #include "unit-state.h"
 
-Argosy__JobState job_end_at_once(const Argosy__Request *request) {
-        const RequestJob *job = request_job(request);
-
-        return job && job->runs(request) ? ARGOSY__JOB_STATE__JOB_RUNNING : ARGOSY__JOB_STATE__JOB_DONE;
-}
-
 bool job_end_is_effect(const char *verb) {
         return streq(verb, verb_to_string(ARGOSY__VERB__VERB_SUBMIT)) || request_verb_never_runs(verb);
 }

@@ -18,9 +18,6 @@ typedef struct JobCounts {
         uint32_t n[ARGOSY__UNIT_END__END_CANCELLED + 1]; // by Argosy__UnitEnd
 } JobCounts;
 
-// What the job of this request is when its effect is in the log: running if something follows from that,
-// else done.
-Argosy__JobState job_end_at_once(const Argosy__Request *request);
 // Whether a job of this verb is done when the log has all of its effect, which may be several entries,
 // however its units are.
 bool job_end_is_effect(const char *verb);

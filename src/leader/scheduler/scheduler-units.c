@@ -98,13 +98,15 @@ enum { REFUSALS = 2048 }; // units and their listed nodes per turn, at about 1 u
 // it is recorded. Returns the number of the former.
 static size_t confine_fleet_unit(Leader *l, const char *name, uint32_t unit) {
         Placement *p = l->places->placement;
-        const UnitEntry *e = fleet_units_has(l, name) ? cluster_state_find_unit(l->state, name) : NULL;
-        const Node *n = e && unit_has_place(e) ? node_find(l, e->record->node) : NULL;
         FleetUnitNodes nodes;
         size_t n_nodes = 0;
+        const UnitEntry *e;
+        const Node *n;
 
         if (!fleet_units_has(l, name))
                 return 0;
+        e = cluster_state_find_unit(l->state, name);
+        n = e && unit_has_place(e) ? node_find(l, e->record->node) : NULL;
         placement_unit_confine(p, unit);
         if (n && n->scheduling.place)
                 placement_unit_admit(p, unit, n->scheduling.place - 1);

@@ -51,19 +51,6 @@ void event_marks_take_rows(Leader *l, size_t most, void (*each)(Leader *l, UnitO
         }
 }
 
-// A row that has gone may be there again: what was told of it is looked at before all else.
-EventObject *event_marks_next_row_gone(const Leader *l) {
-        const ListNode *first = l->event_news.rows_gone.next;
-
-        return first == &l->event_news.rows_gone ? NULL : &CONTAINER_OF(first, GoneObject, row)->event;
-}
-
-EventObject *event_marks_next(Leader *l) {
-        QueueMark *mark = mark_queue_first(&l->event_news.due);
-
-        return mark ? CONTAINER_OF(mark, EventObject, due) : NULL;
-}
-
 size_t event_marks_take_jobs(Leader *l, size_t most, void (*each)(Leader *l, uint64_t number)) {
         EventNews *news = &l->event_news;
         size_t n = MIN_OF(most, news->n_jobs);

@@ -4,9 +4,7 @@
 // Marks for the stream of events (events/event-stream.c).
 
 #include "leader-core.h"
-
-typedef struct EventObject EventObject;
-typedef struct GoneObject GoneObject;
+#include "tables.h"
 
 // Something of it may have changed.
 void event_mark(Leader *l, EventObject *o);
@@ -32,10 +30,18 @@ void event_marks_keep(Leader *l, bool kept);
 // are marked no more.
 void event_marks_take_rows(Leader *l, size_t most, void (*each)(Leader *l, UnitOnNode *s));
 size_t event_marks_take_jobs(Leader *l, size_t most, void (*each)(Leader *l, uint64_t number)); // how many
-// The next object that is marked, which stays so; in front of them all are units on nodes that are gone.
-// NULL: there is none.
-EventObject *event_marks_next_row_gone(const Leader *l);
-EventObject *event_marks_next(Leader *l);
+// The next object that is marked, which stays so. In front of them all are units on nodes that are gone:
+// they may be there again, so what was told of them is looked at before all else. NULL: there is none.
+static inline EventObject *event_marks_next_row_gone(const Leader *l) {
+        const ListNode *first = l->event_news.rows_gone.next;
+
+        return first == &l->event_news.rows_gone ? NULL : &CONTAINER_OF(first, GoneObject, row)->event;
+}
+static inline EventObject *event_marks_next(Leader *l) {
+        QueueMark *mark = mark_queue_first(&l->event_news.due);
+
+        return mark ? CONTAINER_OF(mark, EventObject, due) : NULL;
+}
 void event_marks_let_go(Leader *l); // a term ends: nothing more is noted
 void event_marks_retire(Leader *l); // a term is over: marks of objects go with their tables
 void gone_object_free(GoneObject *g);

@@ -19,10 +19,6 @@
 #include "tallies.h"
 #include "turn.h"
 
-bool host_is_lost(const Host *h) {
-        return h->lease.state == LEASE_LOST;
-}
-
 bool host_has_reported(const Host *h) {
         return h->ever_attached && !h->half_reported;
 }
@@ -86,30 +82,6 @@ bool host_mark(Leader *l, Host *h, HostMark mark) {
 void host_mark_now(Leader *l, Host *h, HostMark mark) {
         host_mark(l, h, mark);
         leader_mark(l);
-}
-
-bool host_has_mark(const Host *h, HostMark mark) {
-        return list_is_linked(&h->marks[mark]);
-}
-
-void host_unmark(Host *h, HostMark mark) {
-        list_unlink(&h->marks[mark]);
-}
-
-bool hosts_have_mark(const Leader *l, HostMark mark) {
-        return !list_is_empty(&l->host_marks[mark]);
-}
-
-Host *host_marked(const Leader *l, HostMark mark) {
-        return hosts_have_mark(l, mark) ? CONTAINER_OF(l->host_marks[mark].next - mark, Host, marks) : NULL;
-}
-
-Host *host_take_marked(Leader *l, HostMark mark) {
-        Host *h = host_marked(l, mark);
-
-        if (h)
-                host_unmark(h, mark);
-        return h;
 }
 
 void host_marks_each(Leader *l, HostMark mark, bool (*each)(Leader *l, Host *h, void *userdata),

@@ -4,16 +4,33 @@
 // What is due of a host, and what is counted of all of them.
 
 #include "leader-core.h"
+#include "tables.h"
 
 // A mark is set once, behind those of other hosts, and stays until somebody takes it, or until nothing is
 // due of the host any more.
 bool host_mark(Leader *l, Host *h, HostMark mark); // false: it was set
 void host_mark_now(Leader *l, Host *h, HostMark mark);   // and this turn looks at it, or the next one
-bool host_has_mark(const Host *h, HostMark mark);
-void host_unmark(Host *h, HostMark mark);
-bool hosts_have_mark(const Leader *l, HostMark mark);    // any
-Host *host_marked(const Leader *l, HostMark mark);       // the first; NULL: none
-Host *host_take_marked(Leader *l, HostMark mark);        // likewise, and it has the mark no more
+static inline bool host_has_mark(const Host *h, HostMark mark) {
+        return list_is_linked(&h->marks[mark]);
+}
+static inline void host_unmark(Host *h, HostMark mark) {
+        list_unlink(&h->marks[mark]);
+}
+static inline bool hosts_have_mark(const Leader *l, HostMark mark) { // any
+        return !list_is_empty(&l->host_marks[mark]);
+}
+// The first; NULL: none.
+static inline Host *host_marked(const Leader *l, HostMark mark) {
+        return hosts_have_mark(l, mark) ? CONTAINER_OF(l->host_marks[mark].next - mark, Host, marks) : NULL;
+}
+// Likewise, and it has the mark no more.
+static inline Host *host_take_marked(Leader *l, HostMark mark) {
+        Host *h = host_marked(l, mark);
+
+        if (h)
+                host_unmark(h, mark);
+        return h;
+}
 // Takes those that have the mark now, first to last, until `each` returns false; the rest is in front of
 // those that get it meanwhile.
 void host_marks_each(Leader *l, HostMark mark, bool (*each)(Leader *l, Host *h, void *userdata),
@@ -28,7 +45,9 @@ void host_mark_tombstones(Leader *l, Host *h); // it may have let go of somethin
 void host_set_pending_record(Leader *l, Host *h, Argosy__HostRecord *pending_record);
 // Nothing is due of it any more, and it is not counted: it goes, or this leader's time is over.
 void host_forget_marks(Host *h);
-bool host_is_lost(const Host *h);
+static inline bool host_is_lost(const Host *h) {
+        return h->lease.state == LEASE_LOST;
+}
 // what it holds was told to this leader, whole; it may have changed since, while its link was down
 bool host_has_reported(const Host *h);
 // A member that has attached and was heard in time. NULL: it is not.

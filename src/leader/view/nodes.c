@@ -38,19 +38,6 @@ bool node_mark(Leader *l, Node *n, NodeMark mark) {
         return true;
 }
 
-bool nodes_have_mark(const Leader *l, NodeMark mark) {
-        return !list_is_empty(&l->node_marks[mark]);
-}
-
-Node *node_take_marked(Leader *l, NodeMark mark) {
-        ListNode *first = l->node_marks[mark].next;
-
-        if (!nodes_have_mark(l, mark))
-                return NULL;
-        list_unlink(first);
-        return CONTAINER_OF(first - mark, Node, marks);
-}
-
 void node_forget_former_name(Node *n) {
         free(n->former_name);
         n->former_name = NULL;

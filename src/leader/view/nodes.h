@@ -4,12 +4,22 @@
 // Modes of nodes, and what a drain waits for.
 
 #include "leader-core.h"
+#include "tables.h"
 
 // Marks, as those of hosts (host-marks.h). true: it was not set before; and the first that has it, which has
 // it no more; NULL: none
 bool node_mark(Leader *l, Node *n, NodeMark mark);
-bool nodes_have_mark(const Leader *l, NodeMark mark);
-Node *node_take_marked(Leader *l, NodeMark mark);
+static inline bool nodes_have_mark(const Leader *l, NodeMark mark) {
+        return !list_is_empty(&l->node_marks[mark]);
+}
+static inline Node *node_take_marked(Leader *l, NodeMark mark) {
+        ListNode *first = l->node_marks[mark].next;
+
+        if (!nodes_have_mark(l, mark))
+                return NULL;
+        list_unlink(first);
+        return CONTAINER_OF(first - mark, Node, marks);
+}
 void node_forget_former_name(Node *n); // watchers know its new name
 // Nobody knows what its units do: the host is lost or its manager cannot be used.
 bool node_is_unreachable(const Node *n);

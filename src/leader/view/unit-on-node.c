@@ -39,22 +39,6 @@ enum { PULL_TOLD_MS = 2000 }; // a pull that takes as long is told with its age
 
 // ------------------------------------------------------------------------------------------------ its life
 
-bool unit_on_node_is_to_have(const UnitOnNode *s) {
-        return unit_on_node_life_is_to_have(s->life);
-}
-
-bool unit_on_node_is_to_go(const UnitOnNode *s) {
-        return unit_on_node_life_is_to_go(s->life);
-}
-
-bool unit_on_node_is_reported(const UnitOnNode *s) {
-        return unit_on_node_life_is_reported(s->life);
-}
-
-bool unit_on_node_is_known(const UnitOnNode *s) {
-        return unit_on_node_life_is_known(s->life);
-}
-
 // It is to end on its node, or to be let go of there: also if the host was told to have it and has not said
 // yet that it has.
 static bool is_leaving(const UnitOnNode *s) {

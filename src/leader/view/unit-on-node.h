@@ -4,6 +4,7 @@
 // One unit on one node.
 
 #include "leader-core.h"
+#include "tables.h"
 #include "unit-on-node-life.h"
 
 UnitOnNode *unit_on_node_find(const Unit *u, const Node *n);
@@ -12,10 +13,18 @@ UnitOnNode *unit_on_node_get(Leader *l, Unit *u, Node *n); // makes it, expected
 // they are then.
 void unit_on_node_event(UnitOnNode *s, OnNodeEvent event);
 // As unit_on_node_life_*().
-bool unit_on_node_is_to_have(const UnitOnNode *s);
-bool unit_on_node_is_to_go(const UnitOnNode *s);
-bool unit_on_node_is_reported(const UnitOnNode *s);
-bool unit_on_node_is_known(const UnitOnNode *s);
+static inline bool unit_on_node_is_to_have(const UnitOnNode *s) {
+        return unit_on_node_life_is_to_have(s->life);
+}
+static inline bool unit_on_node_is_to_go(const UnitOnNode *s) {
+        return unit_on_node_life_is_to_go(s->life);
+}
+static inline bool unit_on_node_is_reported(const UnitOnNode *s) {
+        return unit_on_node_life_is_reported(s->life);
+}
+static inline bool unit_on_node_is_known(const UnitOnNode *s) {
+        return unit_on_node_life_is_known(s->life);
+}
 void unit_on_node_free(Leader *l, UnitOnNode *s);
 void unit_on_node_discard(UnitOnNode *s); // as unit_discard()
 void unit_on_node_forget_rows(Unit *u); // by number: the unit goes, or none is left

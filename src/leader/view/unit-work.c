@@ -27,14 +27,6 @@ static UnitWork *take_spare(Leader *l) {
         return w;
 }
 
-UnitWork *unit_work_if_any(Leader *l, Unit *u) {
-        UnitWork *w = u->work;
-
-        if (w && !list_is_linked(&w->looked_at))
-                list_append(&l->works, &w->looked_at);
-        return w;
-}
-
 UnitWork *unit_work(Leader *l, Unit *u) {
         if (!u->work) {
                 u->work = take_spare(l);

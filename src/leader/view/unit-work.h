@@ -18,7 +18,13 @@ static inline const UnitWork *unit_work_seen(const Unit *u) {
 // To be changed, whatever comes to be in it or leaves it.
 UnitWork *unit_work(Leader *l, Unit *u);
 // The same if there is one already: for who takes something out. NULL: there is none, so nothing is in it.
-UnitWork *unit_work_if_any(Leader *l, Unit *u);
+static inline UnitWork *unit_work_if_any(Leader *l, Unit *u) {
+        UnitWork *w = u->work;
+
+        if (w && !list_is_linked(&w->looked_at))
+                list_append(&l->works, &w->looked_at);
+        return w;
+}
 // The end of a turn: those in which nothing is go. False: not all were looked at, and there is to be another
 // turn.
 bool unit_works_settle(Leader *l);

@@ -117,6 +117,34 @@ static void what_changes_something_is_no_read(void **state) {
         assert_int_equal(request_kind(q.what_case)->effect, REQUEST_CHANGES);
 }
 
+static void a_job_runs_if_something_follows_from_it(void **state) {
+        Argosy__Request__Change change = MESSAGE_OF(request__change, .verb = ARGOSY__VERB__VERB_SUBMIT);
+        Argosy__Request__NodeChange node = ARGOSY__REQUEST__NODE_CHANGE__INIT;
+        Argosy__Request__Rollout rollout = ARGOSY__REQUEST__ROLLOUT__INIT;
+        Argosy__Request request = REQUEST_OF(CHANGE, change, &change);
+
+        assert_false(request_job_runs(&request));
+        change.verb = ARGOSY__VERB__VERB_DESTROY;
+        assert_true(request_job_runs(&request));
+
+        request.what_case = ARGOSY__REQUEST__WHAT_NODE_CHANGE;
+        request.node_change = &node;
+        node.mode = ARGOSY__NODE_MODE__MODE_CORDONED;
+        assert_false(request_job_runs(&request));
+        node.mode = ARGOSY__NODE_MODE__MODE_DRAINING;
+        assert_true(request_job_runs(&request));
+
+        request.what_case = ARGOSY__REQUEST__WHAT_ROLLOUT;
+        request.rollout = &rollout;
+        assert_true(request_job_runs(&request));
+        rollout.abort = true;
+        assert_false(request_job_runs(&request));
+
+        request.what_case = ARGOSY__REQUEST__WHAT_LABEL_CHANGE;
+        request.label_change = NULL;
+        assert_false(request_job_runs(&request));
+}
+
 // The word alone says it of a job that the log has, and it has to be the one that a request becomes.
 static void moves_are_known_by_what_their_jobs_are_called(void **state) {
         Argosy__Request__Rebalance rebalance = ARGOSY__REQUEST__REBALANCE__INIT;
@@ -139,5 +167,6 @@ RUN_TESTS(
         cmocka_unit_test(whoever_is_asked_about_nodes_says_of_which),
         cmocka_unit_test(what_units_use_is_asked_of_one_host_or_of_all),
         cmocka_unit_test(what_changes_something_is_no_read),
+        cmocka_unit_test(a_job_runs_if_something_follows_from_it),
         cmocka_unit_test(moves_are_known_by_what_their_jobs_are_called)
 )

@@ -120,34 +120,6 @@ static void moves_overtake_nobody(void **state) {
         assert_true(job_end_overtakes("update"));
 }
 
-static void a_job_runs_if_something_follows_from_it(void **state) {
-        Argosy__Request__Change change = MESSAGE_OF(request__change, .verb = ARGOSY__VERB__VERB_SUBMIT);
-        Argosy__Request__NodeChange node = ARGOSY__REQUEST__NODE_CHANGE__INIT;
-        Argosy__Request__Rollout rollout = ARGOSY__REQUEST__ROLLOUT__INIT;
-        Argosy__Request request = REQUEST_OF(CHANGE, change, &change);
-
-        assert_int_equal(job_end_at_once(&request), ARGOSY__JOB_STATE__JOB_DONE);
-        change.verb = ARGOSY__VERB__VERB_DESTROY;
-        assert_int_equal(job_end_at_once(&request), ARGOSY__JOB_STATE__JOB_RUNNING);
-
-        request.what_case = ARGOSY__REQUEST__WHAT_NODE_CHANGE;
-        request.node_change = &node;
-        node.mode = ARGOSY__NODE_MODE__MODE_CORDONED;
-        assert_int_equal(job_end_at_once(&request), ARGOSY__JOB_STATE__JOB_DONE);
-        node.mode = ARGOSY__NODE_MODE__MODE_DRAINING;
-        assert_int_equal(job_end_at_once(&request), ARGOSY__JOB_STATE__JOB_RUNNING);
-
-        request.what_case = ARGOSY__REQUEST__WHAT_ROLLOUT;
-        request.rollout = &rollout;
-        assert_int_equal(job_end_at_once(&request), ARGOSY__JOB_STATE__JOB_RUNNING);
-        rollout.abort = true;
-        assert_int_equal(job_end_at_once(&request), ARGOSY__JOB_STATE__JOB_DONE);
-
-        request.what_case = ARGOSY__REQUEST__WHAT_LABEL_CHANGE;
-        request.label_change = NULL;
-        assert_int_equal(job_end_at_once(&request), ARGOSY__JOB_STATE__JOB_DONE);
-}
-
 // Whatever is done at once, and may be more than one entry.
 static void what_is_done_with_its_effect_waits_for_no_unit(void **state) {
         assert_true(job_end_is_effect("submit"));
@@ -170,6 +142,5 @@ RUN_TESTS(
         cmocka_unit_test(of_what_is_taken_along_it_is_waited_for_what_became_of_that),
         cmocka_unit_test(other_jobs_wait_for_what_the_record_says),
         cmocka_unit_test(moves_overtake_nobody),
-        cmocka_unit_test(a_job_runs_if_something_follows_from_it),
         cmocka_unit_test(what_is_done_with_its_effect_waits_for_no_unit)
 )

@@ -391,6 +391,7 @@ struct Leader {
         Map held_limits;  // by number of the rule: how many run, and who waits (HeldLimit)
         DeadlineHeap held_due; // HeldJob.due: to be judged, in the order of their numbers
         ListNode held_closed, held_by_rules, held_over; // by the closed queue; by rules; have ended
+        ListNode held_behind; // what they cannot be done beside, and by no rule
         ListNode held_going;      // have a pending request, and have not begun
         size_t n_held_going;      // pending requests of held jobs, also of those that have begun
         size_t n_held_asking;     // of these, those that wait for what hosts say about images

@@ -147,6 +147,7 @@ static void stand_behind(Leader *l, HeldJob *h, const Argosy__Request *request) 
         held_job_stop_awaiting(l, h);
         (void) queue_exclusive_job(l, request, &job);
         held_job_await(l, h, job);
+        list_append(&l->held_behind, &h->queue);
         if (job > 0)
                 return;
         l->rebalance_job->awaited = true;

@@ -200,6 +200,7 @@ void held_jobs_retire(Leader *l) {
         deadline_heap_done(&l->held_due);
         list_init(&l->held_closed);
         list_init(&l->held_by_rules);
+        list_init(&l->held_behind);
         list_init(&l->held_over);
         list_init(&l->held_going);
         queue_watches_retire(l);
@@ -291,6 +292,12 @@ void held_jobs_on_applied(Leader *l) {
                 held_job_make_due(l, CONTAINER_OF(l->held_closed.next, HeldJob, queue));
         while (!list_is_empty(&l->held_by_rules))
                 held_job_make_due(l, CONTAINER_OF(l->held_by_rules.next, HeldJob, queue));
+        while (!list_is_empty(&l->held_behind)) { // rules hold them first
+                HeldJob *h = CONTAINER_OF(l->held_behind.next, HeldJob, queue);
+
+                held_job_stop_awaiting(l, h);
+                held_job_make_due(l, h);
+        }
         held_limits_on_rules(l);
 }
 

@@ -5,7 +5,8 @@
 //
 //      is held      the log has its request; it waits for a person (in no list), for jobs
 //                   (Leader.held_awaited), for the queue to open (.held_closed), for the rules
-//                   (.held_by_rules), for its limit (HeldLimit.waiting)
+//                   (.held_by_rules), for its limit (HeldLimit.waiting), for an update that it cannot be
+//                   done beside (.held_behind)
 //      is due       one of these may have come                              Leader.held_due
 //      goes         its pending request (HeldJob.pending) is in the queue, as if it had just come
 //      has begun    the log has a chunk of its effect; its pending request goes on until it has all of it

@@ -212,10 +212,9 @@ static ModelVerdict judge_all(const Model *m, const ModelAsk *a, bool is_new, ui
         ModelVerdict v = model_judge_all_but_limits(m, a, is_new, ret_rule);
         size_t n;
 
-        // Who stands there already is asked for the rules when that job has ended, which may be an entry
+        // Who stands there already is asked for its limit when that job has ended, which may be an entry
         // later.
-        if (a->stands_behind && model_is_another_update_running(m, a) && v != BY_HAND && v != AFTER &&
-            v != OVER)
+        if (a->stands_behind && model_is_another_update_running(m, a) && v == GOES)
                 return BEHIND;
         if (v == GOES && model_is_limit(m, *ret_rule)) {
                 n = model_n_running(m, *ret_rule) + (is_new ? model_n_waiting(m, *ret_rule) : 0);

@@ -8,14 +8,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "heap.h"
+#include "binary-heap.h"
 
 typedef struct Deadline { // zero-initialised: not waiting
         uint64_t at_us;
-        HeapItem item;
+        BinaryHeapItem item;
 } Deadline;
 
-typedef Heap DeadlineHeap; // of these
+typedef BinaryHeap DeadlineHeap; // of these
 
 static inline bool deadline_is_set(const Deadline *d) {
         return d->item.place > 0;

@@ -10,7 +10,7 @@
 #include "companions.h"
 #include "deadline-heap.h"
 #include "dependencies.h"
-#include "heap.h"
+#include "binary-heap.h"
 #include "job-tally.h"
 #include "leader.h"
 #include "lease.h"
@@ -291,7 +291,7 @@ struct Leader {
         uint64_t n_host_changes; // of what any of them is like (host_mark_place())
         ListNode lost_hosts;     // Host.lost
         ListNode globals, moved;         // UnitWork.queue: see unit-event.c
-        Heap moving;                     // UnitWork.moving, by the units' names: unit-event.c alone
+        BinaryHeap moving;               // UnitWork.moving, by the units' names: unit-event.c alone
         size_t n_pending;                // units that are pending or stranded
         DeadlineHeap unit_deadlines[UNIT_DEADLINES]; // UnitWork.deadlines: unit-deadlines.c alone
         ListNode schedule[SCHEDULE_STAGES]; // UnitWork.schedule: schedule-queue.c alone

@@ -13,15 +13,15 @@
 
 typedef struct Due {
         PlanDue due;
-        size_t number; // of those that were added
-        HeapItem item; // in PlanDues.heap
+        size_t number;       // of those that were added
+        BinaryHeapItem item; // in PlanDues.heap
 } Due;
 
-static Due *due_of(const HeapItem *item) {
+static Due *due_of(const BinaryHeapItem *item) {
         return CONTAINER_OF(item, Due, item);
 }
 
-static bool is_before(const HeapItem *a, const HeapItem *b) {
+static bool is_before(const BinaryHeapItem *a, const BinaryHeapItem *b) {
         const Due *x = due_of(a), *y = due_of(b);
         int r = strcmp(x->due.name, y->due.name);
 
@@ -31,7 +31,7 @@ static bool is_before(const HeapItem *a, const HeapItem *b) {
 void plan_dues_done(PlanDues *d) {
         for (size_t i = 0; i < d->heap.n; i++)
                 free(due_of(d->heap.items[i]));
-        heap_done(&d->heap);
+        binary_heap_done(&d->heap);
 }
 
 int plan_dues_add(PlanDues *d, const PlanDue *due) {
@@ -42,18 +42,18 @@ int plan_dues_add(PlanDues *d, const PlanDue *due) {
                 return -ENOMEM;
         u->due = *due;
         u->number = d->n_added++;
-        r = heap_put(&d->heap, &u->item, is_before);
+        r = binary_heap_put(&d->heap, &u->item, is_before);
         if (r < 0)
                 free(u);
         return r;
 }
 
 bool plan_dues_take(PlanDues *d, PlanDue *ret) {
-        HeapItem *first = heap_first(&d->heap);
+        BinaryHeapItem *first = binary_heap_first(&d->heap);
 
         if (!first)
                 return false;
-        heap_take(&d->heap, first, is_before);
+        binary_heap_take(&d->heap, first, is_before);
         *ret = due_of(first)->due;
         free(due_of(first));
         return true;

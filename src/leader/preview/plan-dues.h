@@ -4,7 +4,7 @@
 // Units that may have to go because of another one, in the order in which a turn of the leader would look at
 // them.
 
-#include "heap.h"
+#include "binary-heap.h"
 #include "preview-units.h"
 
 typedef struct PlanDue { // texts are borrowed
@@ -14,7 +14,7 @@ typedef struct PlanDue { // texts are borrowed
 } PlanDue;
 
 typedef struct PlanDues { // zero-initialised: there are none
-        Heap heap;
+        BinaryHeap heap;
         size_t n_added;
 } PlanDues;
 

@@ -246,7 +246,7 @@ typedef struct UnitWork {
         ListNode looked_at; // in Leader.works: whether it may go is judged at the end of the turn
         ListNode waiters;   // WaiterItem.by_unit
         ListNode queue;     // in the list that follows from its life (unit-event.c)
-        HeapItem moving;    // in Leader.moving: unit-event.c alone
+        BinaryHeapItem moving;    // in Leader.moving: unit-event.c alone
         DisruptionBudget
                 *held_by;     // while it is held: its own budget, or that of units which go down with it
         ListNode schedule;    // in one of Leader.schedule: schedule-queue.c alone

@@ -43,16 +43,16 @@ static ListNode *queue_of(Leader *l, const Unit *u) {
         }
 }
 
-static const Unit *unit_of(const HeapItem *moving) {
+static const Unit *unit_of(const BinaryHeapItem *moving) {
         return CONTAINER_OF(moving, UnitWork, moving)->unit;
 }
 
-static bool is_named_before(const HeapItem *a, const HeapItem *b) {
+static bool is_named_before(const BinaryHeapItem *a, const BinaryHeapItem *b) {
         return strcmp(unit_of(a)->name, unit_of(b)->name) < 0;
 }
 
 static void take_turn(Leader *l, Unit *u) {
-        (void) oom_check(heap_put(&l->moving, &unit_work(l, u)->moving, is_named_before));
+        (void) oom_check(binary_heap_put(&l->moving, &unit_work(l, u)->moving, is_named_before));
 }
 
 static void count_stuck(const Unit *u, size_t n) {
@@ -69,7 +69,7 @@ static void leave(Leader *l, Unit *u) {
         if (!w)
                 return;
         list_unlink(&w->queue);
-        heap_take(&l->moving, &w->moving, is_named_before);
+        binary_heap_take(&l->moving, &w->moving, is_named_before);
         unit_forget_deadline(l, w, UNIT_MOVES);
         list_unlink(&w->schedule);
         list_unlink(&w->unscheduled);
@@ -131,7 +131,7 @@ void unit_event(Leader *l, Unit *u, LifeEvent event) {
 }
 
 Unit *units_moving_first(const Leader *l) {
-        const HeapItem *first = heap_first(&l->moving);
+        const BinaryHeapItem *first = binary_heap_first(&l->moving);
 
         return first ? CONTAINER_OF(first, UnitWork, moving)->unit : NULL;
 }
@@ -139,7 +139,7 @@ Unit *units_moving_first(const Leader *l) {
 void unit_moves_later(Leader *l, Unit *u, ListNode *units) {
         UnitWork *w = unit_work(l, u);
 
-        heap_take(&l->moving, &w->moving, is_named_before);
+        binary_heap_take(&l->moving, &w->moving, is_named_before);
         list_append(units, &w->queue);
 }
 
@@ -157,7 +157,7 @@ static bool is_in(const ListNode *list, const ListNode *member) {
         return false;
 }
 
-static bool is_at_its_place(const Heap *h, const HeapItem *item) {
+static bool is_at_its_place(const BinaryHeap *h, const BinaryHeapItem *item) {
         return item->place > 0 && item->place <= h->n && h->items[item->place - 1] == item;
 }
 
@@ -175,7 +175,7 @@ bool unit_life_is_consistent(const Leader *l, const Unit *u) {
 }
 
 void unit_lives_retire(Leader *l) {
-        heap_done(&l->moving);
+        binary_heap_done(&l->moving);
         list_init(&l->moved);
         list_init(&l->globals);
         l->n_pending = 0;

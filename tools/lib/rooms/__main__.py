@@ -58,6 +58,8 @@ def complain_of_files(house):
     for path in house.shared:
         if house.owners[path.name] is None:
             yield f"include/{path.name}: no folder has a .c file of that name, and OWNERS in plan.py does not name one"
+        for other in sorted((SOURCE / "src").rglob(path.name)):
+            yield f"include/{path.name}: {other.relative_to(SOURCE)} has the same name: which of them is included depends on the order of folders"
 
 
 def complain_of_order(house, edges):

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // A binary heap. Each thing knows its place in it, counted from 1, so that putting it where it belongs anew
-// and taking it out cost no search. Only heap_put() of a thing that is not in yet can fail, for lack of
-// memory.
+// and taking it out cost no search. Only binary_heap_put() of a thing that is not in yet can fail, for lack
+// of memory.
 
-#include "heap.h"
+#include "binary-heap.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 #include "array.h"
 
-static void set(Heap *h, size_t place, HeapItem *item) {
+static void set(BinaryHeap *h, size_t place, BinaryHeapItem *item) {
         h->items[place - 1] = item;
         item->place = place;
 }
 
-static HeapItem *at(const Heap *h, size_t place) {
+static BinaryHeapItem *at(const BinaryHeap *h, size_t place) {
         return h->items[place - 1];
 }
 
-static void rise(Heap *h, HeapItem *item, HeapBefore before) {
+static void rise(BinaryHeap *h, BinaryHeapItem *item, BinaryHeapBefore before) {
         size_t place = item->place;
 
         for (; place > 1 && before(item, at(h, place / 2)); place /= 2)
@@ -28,7 +28,7 @@ static void rise(Heap *h, HeapItem *item, HeapBefore before) {
         set(h, place, item);
 }
 
-static void sink(Heap *h, HeapItem *item, HeapBefore before) {
+static void sink(BinaryHeap *h, BinaryHeapItem *item, BinaryHeapBefore before) {
         size_t place = item->place;
 
         for (;;) {
@@ -44,12 +44,12 @@ static void sink(Heap *h, HeapItem *item, HeapBefore before) {
         set(h, place, item);
 }
 
-void heap_done(Heap *h) {
+void binary_heap_done(BinaryHeap *h) {
         free(h->items);
-        *h = (Heap){};
+        *h = (BinaryHeap){};
 }
 
-int heap_put(Heap *h, HeapItem *item, HeapBefore before) {
+int binary_heap_put(BinaryHeap *h, BinaryHeapItem *item, BinaryHeapBefore before) {
         if (!item->place) {
                 if (ARRAY_GROW(h->items, h->allocated, h->n + 1) < 0)
                         return -ENOMEM;
@@ -60,9 +60,9 @@ int heap_put(Heap *h, HeapItem *item, HeapBefore before) {
         return 0;
 }
 
-void heap_take(Heap *h, HeapItem *item, HeapBefore before) {
+void binary_heap_take(BinaryHeap *h, BinaryHeapItem *item, BinaryHeapBefore before) {
         size_t place = item->place;
-        HeapItem *last;
+        BinaryHeapItem *last;
 
         if (!place)
                 return;

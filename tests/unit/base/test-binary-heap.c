@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "test.h"
 
-#include "heap.h"
+#include "binary-heap.h"
 #include "macro.h"
 
 enum { N_THINGS = 300, ROUNDS = 60000 };
 
 typedef struct Thing {
         unsigned key;
-        HeapItem item;
+        BinaryHeapItem item;
 } Thing;
 
 static Thing things[N_THINGS];
@@ -18,17 +18,17 @@ static unsigned draw(unsigned n) {
         return (unsigned) rand_r(&seed) % n;
 }
 
-static unsigned key_of(const HeapItem *item) {
+static unsigned key_of(const BinaryHeapItem *item) {
         return CONTAINER_OF(item, Thing, item)->key;
 }
 
-static bool is_before(const HeapItem *a, const HeapItem *b) {
+static bool is_before(const BinaryHeapItem *a, const BinaryHeapItem *b) {
         return key_of(a) < key_of(b);
 }
 
 // By looking at all.
-static void assert_first(const Heap *h) {
-        const HeapItem *first = heap_first(h);
+static void assert_first(const BinaryHeap *h) {
+        const BinaryHeapItem *first = binary_heap_first(h);
         size_t n = 0;
 
         for (size_t i = 0; i < N_THINGS; i++)
@@ -41,19 +41,19 @@ static void assert_first(const Heap *h) {
         assert_true(!first == (n == 0));
 }
 
-static void put(Heap *h, Thing *t) {
+static void put(BinaryHeap *h, Thing *t) {
         t->key = draw(1000);
-        assert_int_equal(heap_put(h, &t->item, is_before), 0);
+        assert_int_equal(binary_heap_put(h, &t->item, is_before), 0);
         assert_true(t->item.place > 0);
 }
 
-static void take(Heap *h, Thing *t) {
-        heap_take(h, &t->item, is_before);
+static void take(BinaryHeap *h, Thing *t) {
+        binary_heap_take(h, &t->item, is_before);
         assert_int_equal(t->item.place, 0);
 }
 
 static void the_first_is_before_all_others(void **state) {
-        _cleanup_(heap_done) Heap h = {};
+        _cleanup_(binary_heap_done) BinaryHeap h = {};
 
         seed = 7;
         for (unsigned round = 0; round < ROUNDS; round++) {
@@ -65,8 +65,8 @@ static void the_first_is_before_all_others(void **state) {
                         take(&h, &things[draw(N_THINGS)]);
                 assert_first(&h);
         }
-        while (heap_first(&h)) {
-                take(&h, CONTAINER_OF(heap_first(&h), Thing, item));
+        while (binary_heap_first(&h)) {
+                take(&h, CONTAINER_OF(binary_heap_first(&h), Thing, item));
                 assert_first(&h);
         }
 }

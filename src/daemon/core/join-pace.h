@@ -17,9 +17,9 @@ enum {
 };
 
 // Each request uses up a part of a second: when all of it will have come back, boot time. Zero at the
-// beginning. Addresses share a slot by their hash, which nobody outside can foresee.
+// beginning. Addresses share slots, two each, by their hash, which nobody outside can foresee.
 typedef struct JoinPace {
-        uint64_t all_used_until_us, used_until_us[JOIN_PACE_SLOTS];
+        uint64_t all_used_until_us, used_until_us[2][JOIN_PACE_SLOTS];
 } JoinPace;
 
 bool join_pace_takes(JoinPace *p, const Principal *from, uint64_t now_us);

@@ -5,7 +5,8 @@
 //
 //   - who of them is placed first chooses the node, the other one goes there if its own options admit that,
 //     if the node takes units and has room for it, and if it would not have to leave it at once for somebody
-//     who is there, or to be with another one (SameNodeAs=)
+//     who is there, or to be with another one (SameNodeAs=); nor does it go to one that it replaces
+//     (Replaces=): that one would leave, and it would go after it without end
 //   - what is placed before its activator, as most are, gets a node that admits both, if there is one
 //     (scheduler_place_for_both())
 //   - what is only loaded, or done, follows its activator when that is launched somewhere else; what was
@@ -88,6 +89,8 @@ static uint32_t node_of_partner(const Search *s, const char *partner) {
             !scheduler_node_admits(l, n, s->name))
                 return 0;
         if (!may_come(s, n))
+                return 0;
+        if (scheduler_replaces_unit(l, s->name, partner))
                 return 0;
         return s->unit && unit_exclusion(s->unit, number) ? 0 : number;
 }

@@ -91,6 +91,22 @@ static void an_activator_does_not_begin_beside_who_is_in_conflict_with_it(void *
         assert_int_not_equal(node_of("job.timer", LAUNCHED), node_of("enemy.service", LAUNCHED));
 }
 
+// It would drive its activator away, follow it, and so on for ever.
+static void a_service_does_not_follow_an_activator_that_it_replaces(void **state) {
+        uint32_t path, service;
+
+        change(START, "job.path", "[Path]\nPathExists=/run/box\n", "");
+        change(LOAD, "job.service", SERVICE "[X-Argosy]\nReplaces=job.path\n", "");
+        rig_settle(&g);
+        path = node_of("job.path", LAUNCHED);
+        service = node_of("job.service", LOADED);
+        assert_int_not_equal(service, path);
+        rig_elect_anew(&g);
+        rig_settle(&g);
+        assert_int_equal(node_of("job.path", LAUNCHED), path);
+        assert_int_equal(node_of("job.service", LOADED), service);
+}
+
 // What is given a node counts there before others have their turn in the same entry; else both would come,
 // and have to leave again, and so on for ever.
 static void who_waits_is_not_placed_beside_who_follows_its_activator_meanwhile(void **state) {
@@ -504,6 +520,7 @@ RUN_TESTS(
         T(a_timer_brings_its_service_along),
         T(whoever_comes_second_goes_where_the_first_is),
         T(an_activator_does_not_begin_beside_who_is_in_conflict_with_it),
+        T(a_service_does_not_follow_an_activator_that_it_replaces),
         T(who_waits_is_not_placed_beside_who_follows_its_activator_meanwhile),
         T(nobody_follows_where_no_units_are_taken_or_there_is_no_room),
         T(who_follows_takes_its_room_before_others_that_wait),

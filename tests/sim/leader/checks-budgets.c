@@ -166,15 +166,17 @@ static bool is_running(const struct LogTouched *t) {
         return v && v->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE && v->order.node == t->before.node;
 }
 
-// It goes where a unit is that it is to be with (SameNodeAs=), and has not been: such a move asks for no
-// budget, unless its node is emptied.
+// It goes where a unit is that it is to be with (MachineOf=, SameNodeAs=), or waits because that unit is not
+// here and its own node does not take it, too: such a move asks for no budget, unless its node is emptied.
 static bool follows_another(const struct LogTouched *t) {
         const WorldContent *c = world_content_find(t->before.spec.bytes);
 
         for (unsigned k = 0; c && !places_is_emptied(t->before.node) && k < asks.n_units; k++) {
                 const LogUnit *other = &log_truth.units[k];
 
-                if (c->same_node >> k & 1 && other->exists && other->node == t->after.node)
+                if (c->same_node >> k & 1 && other->exists &&
+                    (other->node == t->after.node ||
+                     (t->after.node == 0 && other->node != t->before.node)))
                         return true;
         }
         return false;

@@ -137,13 +137,27 @@ static void move_bundle(Placement *p, const Bundle *b, uint32_t to) {
                 unit_call_colocated(p, b->units[i]);
 }
 
-static void leave_out_who_stays(const Placement *p, Bundle *b) {
+static void set_apart_who_stays(const Placement *p, Bundle *b, Bundle *staying) {
         uint32_t n = 0;
 
         for (uint32_t i = 0; i < b->n; i++)
-                if (!has_to_stay(&p->units[b->units[i]]))
+                if (has_to_stay(&p->units[b->units[i]]))
+                        staying->units[staying->n++] = b->units[i];
+                else
                         b->units[n++] = b->units[i];
         b->n = n;
+}
+
+// Those who stay until it has a node, and then follow, are to find theirs there, too: they run, and would
+// wait otherwise.
+static uint32_t choose_for_all(Placement *p, const Bundle *b, const Bundle *staying) {
+        Bundle all = *b;
+
+        if (staying->n == 0)
+                return PLACEMENT_NONE;
+        for (uint32_t i = 0; i < staying->n; i++)
+                all.units[all.n++] = staying->units[i];
+        return placement_choose(p, all.units, all.n);
 }
 
 static Blocked refusal_of(const Placement *p, uint32_t unit) {
@@ -153,7 +167,7 @@ static Blocked refusal_of(const Placement *p, uint32_t unit) {
                                                                                             : BLOCKED_SPREAD;
 }
 
-static Blocked find_node(Placement *p, Bundle *b, uint32_t *ret) {
+static Blocked find_node(Placement *p, Bundle *b, const Bundle *staying, uint32_t *ret) {
         uint32_t unit = b->units[0];
         Held held;
 
@@ -169,7 +183,9 @@ static Blocked find_node(Placement *p, Bundle *b, uint32_t *ret) {
                         *ret = held.pin;
                 }
         } else {
-                *ret = placement_choose(p, b->units, b->n);
+                *ret = choose_for_all(p, b, staying);
+                if (*ret == PLACEMENT_NONE)
+                        *ret = placement_choose(p, b->units, b->n);
                 if (*ret == PLACEMENT_NONE && b->n > 1 && !is_running(p, &p->units[unit])) {
                         b->n = 1; // better it alone than none of them
                         *ret = placement_choose(p, b->units, 1);
@@ -181,19 +197,20 @@ static Blocked find_node(Placement *p, Bundle *b, uint32_t *ret) {
 // NOT_BLOCKED and *ret_node, or why not now.
 static Blocked grant(Placement *p, uint32_t unit, uint32_t *ret_node) {
         Blocked why;
-        Bundle b;
+        Bundle b, staying;
 
+        staying.n = 0;
         if (!unit_is_tied(p, unit))
                 b.units[0] = unit, b.n = 1;
         else
                 gather(p, unit, &b);
-        leave_out_who_stays(p, &b);
+        set_apart_who_stays(p, &b, &staying);
         why = role_refuses(p, b.units, b.n);
         if (why && b.n > 1) {
                 b.n = 1;
                 why = role_refuses(p, b.units, b.n);
         }
-        why = why ?: find_node(p, &b, ret_node);
+        why = why ?: find_node(p, &b, &staying, ret_node);
         if (!why)
                 move_bundle(p, &b, *ret_node);
         return why;
@@ -494,7 +511,7 @@ uint32_t placement_move(Placement *p, uint32_t unit, uint64_t now_us) {
                 return PLACEMENT_NONE; // nothing has changed for it
         gather(p, unit, &b);
         why = role_refuses(p, &unit, 1);
-        why = why ?: find_node(p, &b, &node);
+        why = why ?: find_node(p, &b, &(Bundle){}, &node);
         if (why) {
                 if (u->node == PLACEMENT_NONE && u->queue != PLACEMENT_NONE)
                         queue_block(p, u->queue, why);

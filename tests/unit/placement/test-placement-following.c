@@ -203,6 +203,25 @@ static void who_was_not_released_stays_when_whom_it_follows_goes(void **state) {
         assert_int_equal(at(f, web), 1);
 }
 
+// It runs, and has to leave its node when the other one is at home elsewhere.
+static void who_has_no_node_is_given_one_that_takes_who_follows_it(void **state) {
+        _cleanup_(donep) Fixture *f = hosts(3);
+        uint32_t db = add(f, "db", f->class), web = add(f, "web", f->class);
+
+        assert_int_equal(placement_unit_follow(f->p, web, db), 0);
+        round_at(f, 0, 0);
+        placement_unit_exclude(f->p, db, 0);
+        placement_unit_exclude(f->p, web, 1);
+        placement_unit_put(f->p, db, PLACEMENT_NONE);
+        round_at(f, 0, 0);
+        assert_int_equal(at(f, db), 2);
+        assert_int_equal(placement_move(f->p, web, 0), 2);
+        placement_unit_exclude(f->p, db, 2);
+        placement_unit_put(f->p, db, PLACEMENT_NONE);
+        round_at(f, 0, 0);
+        assert_int_equal(at(f, db), 1); // better apart than nowhere
+}
+
 // Nor for another one: not for whom it follows, and not for who follows it.
 static void a_node_that_a_unit_must_leave_does_not_take_it_again(void **state) {
         _cleanup_(donep) Fixture *f = hosts(2);
@@ -287,6 +306,7 @@ RUN_TESTS(
         cmocka_unit_test(what_is_shared_all_units_of_a_node_have_alike),
         cmocka_unit_test(cycles_of_colocated_units_are_refused),
         cmocka_unit_test(who_was_not_released_stays_when_whom_it_follows_goes),
+        cmocka_unit_test(who_has_no_node_is_given_one_that_takes_who_follows_it),
         cmocka_unit_test(a_node_that_a_unit_must_leave_does_not_take_it_again),
         cmocka_unit_test(a_node_admits_who_would_not_have_to_leave_it),
         cmocka_unit_test(many_who_follow_one_are_held_together),

@@ -235,14 +235,14 @@ static uint64_t ends_at(const Leader *l, const Host *h) {
 }
 
 // STEP_PASSED: nothing runs there that is waited for, or *ret_end is how far that is. *ret_closes: its nodes
-// are to be closed.
-static int plan_emptying(Leader *l, PendingRequest *t, const Argosy__HostRecord *record, bool *ret_closes,
-                         DrainEnd *ret_end) {
+// are to be closed, also empty ones if it gives up its vote: that takes entries in which units would come.
+static int plan_emptying(Leader *l, PendingRequest *t, const Argosy__HostRecord *record, bool gives_up,
+                         bool *ret_closes, DrainEnd *ret_end) {
         const Host *h = host_find(l, record->host);
 
         *ret_closes = false;
         *ret_end = DRAIN_EMPTY;
-        if (is_taken_for_dead(t, h, record) || (!removal_of(t)->empties && is_empty(h)))
+        if (is_taken_for_dead(t, h, record) || (!removal_of(t)->empties && !gives_up && is_empty(h)))
                 return STEP_PASSED;
         *ret_end = judge_drain(l, h, record);
         if (*ret_end == DRAIN_OVER && removal_of(t)->empties)
@@ -464,7 +464,7 @@ static int plan_steps(Leader *l, PendingRequest *t, const Argosy__HostRecord *re
         int r = plan_vote(l, t, record, &gives_up);
 
         if (r == STEP_PASSED)
-                r = plan_emptying(l, t, record, &closes, &end);
+                r = plan_emptying(l, t, record, gives_up, &closes, &end);
         if (r != STEP_PASSED)
                 return r;
         if (gives_up || closes)

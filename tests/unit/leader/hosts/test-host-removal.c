@@ -155,6 +155,26 @@ static void a_unit_ends_before_its_host_is_removed(void **state) {
         assert_false(b_began_elsewhere);
 }
 
+// The entry that says so is on its way, and then its vote goes, which takes another one.
+static void an_empty_host_that_gives_up_its_vote_takes_no_unit_meanwhile(void **state) {
+        Argosy__Request__ClusterRemove remove = MESSAGE_OF(request__cluster_remove, .host = (char *) "n2");
+
+        g.slow = true;
+        RigAnswer *removal = rig_ask(&g, A_REQUEST(CLUSTER_REMOVE, cluster_remove, &remove));
+        RigAnswer *started =
+                rig_change_with(&g, START, "a.service", SERVICE "[X-Argosy]\nHost=n2\n", false, NULL);
+        rig_turns(&g, 2);
+        rig_release(&g);
+        assert_true(is_member(2));
+        assert_int_equal(cluster_state_find_host(g.state, 2)->nodes[0]->mode,
+                         ARGOSY__NODE_MODE__MODE_MAINTENANCE);
+        rig_hurry_and_settle(&g);
+        assert_int_equal(rig_last(removal)->status, 0);
+        assert_false(is_member(2));
+        assert_true(started->final);
+        assert_int_equal(rig_record(&g, "a.service") ? rig_record(&g, "a.service")->node : 0, 0);
+}
+
 // It has not said yet that it has the unit.
 static void what_a_host_was_told_to_start_has_ended_before_it_is_removed(void **state) {
         rig_change(&g, START, "a.service", SERVICE);
@@ -369,6 +389,8 @@ RUN_TESTS(
         cmocka_unit_test_setup_teardown(whoever_loses_the_right_before_it_has_begun_removes_no_host, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(a_unit_ends_before_its_host_is_removed, setup, teardown),
+        cmocka_unit_test_setup_teardown(an_empty_host_that_gives_up_its_vote_takes_no_unit_meanwhile, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(what_a_host_was_told_to_start_has_ended_before_it_is_removed, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(no_right_is_given_at_a_host_that_goes_by_the_same_entry,

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "array.h"
+#include "content-image.h"
 #include "file-sources.h"
 #include "quadlet-kind.h"
 #include "quadlet-words.h"
@@ -77,6 +78,13 @@ static bool is_image_name(const char *image) {
         return strchr("._-:/@", *image) == NULL && image[strspn(image, known)] == 0 && !strstr(image, ":/");
 }
 
+// Podman on the node would refuse such a digest. What a specifier makes of it is known for each unit only.
+static bool has_bad_digest(const char *image) {
+        const char *at = strstr(image, "@" CONTENT_IMAGE_DIGEST);
+
+        return at && !strchr(at, '%') && !content_image_digest_is_valid(at + 1);
+}
+
 static bool is_id(const char *image) {
         return str_has_prefix(image, "sha256:");
 }
@@ -108,6 +116,9 @@ static int on_image(QuadletParser *q, const char *path, const IniLine *line, cha
                                      "settings say; write its registry, as in "
                                      "docker.io/library/NAME, or localhost/NAME",
                                      value);
+        if (has_bad_digest(value))
+                return option_refuse(ret_why, path, line->line,
+                                     "Image=%.200s: a digest is sha256: and 64 of 0-9 and a-f", value);
         return 0;
 }
 

@@ -9,6 +9,10 @@
 #include "unit-file.h"
 
 #define IMAGE "[Container]\nImage=docker.io/library/web:1\n"
+#define DIGEST_START "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcde"
+#define DIGEST DIGEST_START "f"
+#define WRONG_DIGEST DIGEST_START "g"
+#define CAPITAL_DIGEST DIGEST_START "F"
 
 static UnitFile *parse(const char *text) {
         _cleanup_free_ char *why = NULL;
@@ -122,6 +126,10 @@ static void what_another_node_would_not_have_is_refused(void **state) {
                 {"Image=reg.example/web 1", "no name of an image"},
                 {"Image=library/web", "short name"},
                 {"Image=", "neither Image= nor Rootfs="},
+                {"Image=registry.example/a/b@sha256:0123", "a digest is sha256: and 64"},
+                {"Image=registry.example/a/b@sha256:" DIGEST "0", "a digest is sha256: and 64"},
+                {"Image=registry.example/a/b:1@sha256:" WRONG_DIGEST, "a digest is sha256: and 64"},
+                {"Image=localhost/b@sha256:" CAPITAL_DIGEST, "a digest is sha256: and 64"},
                 {"[Pod]", "no section [Pod]"},
                 {"[Volume]", "no section [Volume]"},
                 {"[X-Argosy]\nManager=user@7", "hosts' own managers only"},
@@ -135,7 +143,7 @@ static void what_another_node_would_not_have_is_refused(void **state) {
         assert_refused("[Container]\nExec=x\n", "neither Image= nor Rootfs=");
         assert_refused("[Service]\nExecStart=/bin/x\n[X-Argosy]\nVolumeLoss=accept\n", "is for containers");
         assert_refused("[Service]\nExecStart=/bin/x\n[X-Argosy]\nImagePin=docker.io/library/web:1@sha256:"
-                       "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef\n",
+                       DIGEST "\n",
                        "is for containers");
 }
 
@@ -143,7 +151,9 @@ static void everything_else_is_the_generators(void **state) {
         static const char *const lines[] = {
                 "Image=localhost/web:1",
                 "Image=10.0.0.1:5000/web",
-                "Image=registry.example/a/b@sha256:0",
+                "Image=registry.example/a/b@sha256:" DIGEST,
+                "Image=registry.example/a/b:1@sha256:" DIGEST,
+                "Image=registry.example/a/b@sha256:%i",
                 "Image=sha256:0",
                 "Image=\"localhost/web:1\"",
                 "Image=local\\\n  host/web:1",

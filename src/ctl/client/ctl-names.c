@@ -67,6 +67,7 @@ void ctl_tell_taken(Ctl *ctl, const UnitArgs *a) {
                          "%s%s: drop-ins here are handed in with their unit file, which is not here: they "
                          "are left out",
                          a->alone, a->n_alone > 1 ? " and others" : "");
+        ctl_warn_ignored(ctl, "", a->shared, a->n_shared);
         if (!ctl->term.err_tty || ctl->opt.given[OPT_QUIET] || !getcwd(here, sizeof(here)))
                 return;
         for (size_t i = 0; i < a->n_files; i++) {

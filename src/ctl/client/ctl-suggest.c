@@ -135,7 +135,8 @@ void ctl_warn_ignored(Ctl *ctl, const char *dir, char *const *names, size_t n) {
 
                 for (size_t k = 0; k < n_said; k++)
                         again |= streq(said[k], m.is);
-                ctl_warn(ctl, "%s%s%s is %s, and is left out%s%s", dir, str_has_suffix(dir, "/") ? "" : "/",
+                ctl_warn(ctl, "%s%s%s is %s, and is left out%s%s", dir,
+                         !*dir || str_has_suffix(dir, "/") ? "" : "/",
                          names[i], m.is, again ? "" : "; ", again ? "" : m.advice);
                 if (!again && n_said < ELEMENTSOF(said))
                         said[n_said++] = m.is;

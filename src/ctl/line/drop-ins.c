@@ -218,6 +218,54 @@ bool drop_ins_are_there(int dirfd, const char *name) {
         return found;
 }
 
+typedef struct Shared {
+        int dirfd;
+        const char *dir;
+        char ***names;
+        size_t *n, *allocated;
+} Shared;
+
+// Takes `name`, without ".d".
+static int note_shared(const Shared *s, char *name) {
+        _cleanup_free_ char *owned = name, *path = name ? str_printf("%s%s", s->dir, name) : NULL,
+                            *directory = path ? str_printf("%s.d", path) : NULL;
+        int r;
+
+        if (!directory)
+                return -ENOMEM;
+        if (!drop_ins_are_there(s->dirfd, path))
+                return 0;
+        for (size_t i = 0; i < *s->n; i++)
+                if (streq((*s->names)[i], directory))
+                        return 0;
+        r = ARRAY_GROW(*s->names, *s->allocated, *s->n + 1);
+        if (r == 0)
+                (*s->names)[(*s->n)++] = TAKE_PTR(directory);
+        return r;
+}
+
+// "service", and of "a-b@.service" also "a-@.service".
+static int note_all_shared(const Shared *s, const char *file) {
+        const char *type = strrchr(file, '.'), *end = file + strcspn(file, "@");
+        int r = type ? note_shared(s, strdup(type + 1)) : 0;
+
+        if (type && !*end)
+                end = type;
+        for (const char *p = file; type && r == 0 && p < end; p++)
+                if (*p == '-' && p + 1 < end)
+                        r = note_shared(s, str_printf("%.*s%s", (int) (p + 1 - file), file, end));
+        return r;
+}
+
+int drop_ins_note_shared(int dirfd, const char *dir, const char *file, char ***names, size_t *n,
+                         size_t *allocated) {
+        Shared s = {dirfd, dir, names, n, allocated};
+        _cleanup_free_ char *unit = quadlet_unit(file);
+        int r = unit ? note_all_shared(&s, file) : -ENOMEM;
+
+        return r == 0 && !streq(unit, file) ? note_all_shared(&s, unit) : r;
+}
+
 static int add_directory(DropIns *d, const DropInFolder *folder, const char *name, Buf *why) {
         _cleanup_free_ char *directory = str_printf("%s.d", name),
                             *path = str_printf("%s%s.d", folder->dir, name);

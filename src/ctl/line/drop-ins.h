@@ -35,6 +35,12 @@ void drop_ins_done(DropIns *d);
 int drop_ins_read(const DropInFolder *folder, const char *name, DropIns *ret, Buf *why);
 // Whether there is any for that name; what cannot be looked at is not.
 bool drop_ins_are_there(int dirfd, const char *name);
+
+// Adds the folders of drop-ins beside the file that are about several units, with `dir` in front: for
+// systemd and podman they count for each unit of the type ("service.d") or of a prefix ("web-.service.d"),
+// for argosy they count for none. Each once.
+int drop_ins_note_shared(int dirfd, const char *dir, const char *file, char ***names, size_t *n,
+                         size_t *allocated);
 // Makes the unit's content of its unit file `name`, which is in *content, and reads what that needs for it:
 // the files of volumes and networks that a container names, unless the text has them. Results as above.
 int drop_ins_add_to(DropIns *d, const DropInFolder *folder, const char *name, Buf *content, Buf *why);

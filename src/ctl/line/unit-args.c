@@ -50,6 +50,9 @@ void unit_args_done(UnitArgs *a) {
         map_done(&a->besides);
         buf_done(&a->here);
         free(a->alone);
+        for (size_t i = 0; i < a->n_shared; i++)
+                free(a->shared[i]);
+        free(a->shared);
         *a = (UnitArgs){};
 }
 
@@ -268,6 +271,8 @@ static int find_file(UnitArgs *a, const char *dir, const char *file, int dirfd, 
                 r = check_kind(f, file, why);
         if (r == 0 && !f->missing)
                 r = read_carried(dir, dirfd, f, why);
+        if (r == 0 && !f->missing)
+                r = drop_ins_note_shared(dirfd, dir, file, &a->shared, &a->n_shared, &a->shared_allocated);
         return r < 0 ? r : keep_file(a, TAKE_PTR(f), path, ret, why);
 }
 

@@ -50,6 +50,8 @@ typedef struct UnitArgs {
         Buf here;                          // if it is not: a clause
         char *alone;       // "web.service.d": the first folder of drop-ins that is here without a unit file
         size_t n_alone;    // so many were found
+        char **shared;     // folders of drop-ins beside the files that are about several units: left out
+        size_t n_shared, shared_allocated;
         Map besides;       // likewise: that of the unit which it starts or needs, from the same folder
 } UnitArgs;
 

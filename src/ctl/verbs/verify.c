@@ -229,6 +229,7 @@ static int add_files_of_words(Verify *v) {
         size_t n;
         int r = unit_args_with_files(&v->args, &pairs, &n);
 
+        ctl_warn_ignored(v->ctl, "", v->args.shared, v->args.n_shared);
         for (size_t i = 0; i < v->args.n_names && r >= 0; i++)
                 if (!map_find_str(&v->args.files_by_unit, v->args.names[i]))
                         return ctl_fail(v->ctl,

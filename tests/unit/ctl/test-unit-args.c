@@ -6,8 +6,10 @@
 #include <unistd.h>
 
 #include "test.h"
+#include "array.h"
 
 #include "fileio.h"
+#include "str.h"
 #include "unit-args.h"
 
 // All users, in place of the name service's: one at most, who is of root's group.
@@ -124,6 +126,43 @@ static void drop_ins_without_their_file_are_noticed(void **state) {
         write_text("db.service.d/10.conf", "[Unit]");
         take(&known, "db");
         assert_int_equal(known.n_alone, 0);
+}
+
+static void add_drop_in(const char *directory) {
+        _cleanup_free_ char *path = str_printf("%s/10.conf", directory);
+
+        assert_int_equal(mkdirat(g.fd, directory, 0700), 0);
+        write_text(path, "[Unit]");
+}
+
+// As a folder that is handed in says it, but only of those that systemd or podman would have count.
+static void drop_ins_of_several_units_are_noticed(void **state) {
+        static const char *const shared[] = {"service.d", "several-.service.d", "several-box-.service.d",
+                                             "container.d", "several-.container.d"};
+        _cleanup_unit_args_ UnitArgs a = {}, container = {};
+
+        for (size_t i = 0; i < ELEMENTSOF(shared); i++)
+                add_drop_in(shared[i]);
+        add_drop_in("timer.d");
+        add_drop_in("other-.service.d");
+        write_text("several-box-1.service", "[Service]\nExecStart=/bin/x\n");
+        write_text("several-box-2.service", "[Service]\nExecStart=/bin/x\n");
+        write_text("several-1.container", "[Container]\nImage=localhost/x\n");
+        take(&a, "several-box-1");
+        take(&a, "several-box-2");
+        assert_int_equal(a.n_shared, 3);
+        for (size_t i = 0; i < a.n_shared; i++)
+                assert_string_equal(a.shared[i], shared[i]);
+        take(&container, "several-1.container");
+        assert_int_equal(container.n_shared, 4);
+        assert_string_equal(container.shared[0], "container.d");
+        assert_string_equal(container.shared[1], "several-.container.d");
+        for (size_t i = 0; i < ELEMENTSOF(shared); i++) {
+                _cleanup_free_ char *path = str_printf("%s/10.conf", shared[i]);
+
+                assert_int_equal(unlinkat(g.fd, path, 0), 0);
+                assert_int_equal(unlinkat(g.fd, shared[i], AT_REMOVEDIR), 0);
+        }
 }
 
 static void a_bare_name_takes_the_file_beside_it(void **state) {
@@ -655,6 +694,7 @@ RUN_TESTS(
                                         teardown),
         cmocka_unit_test_setup_teardown(a_bare_name_needs_no_file, setup, teardown),
         cmocka_unit_test_setup_teardown(drop_ins_without_their_file_are_noticed, setup, teardown),
+        cmocka_unit_test_setup_teardown(drop_ins_of_several_units_are_noticed, setup, teardown),
         cmocka_unit_test_setup_teardown(a_bare_name_takes_the_file_beside_it, setup, teardown),
         cmocka_unit_test_setup_teardown(a_path_is_a_file_and_its_last_part_the_name, setup,
                                         teardown),

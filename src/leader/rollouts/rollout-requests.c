@@ -464,6 +464,11 @@ int rollout_controller_plan_as(Leader *l, PendingRequest *t, BatchBuilder *b,
 
         if (!is_sensible(m) || kind == UNIT_NAME_INVALID)
                 return request_refuse(t, EINVAL, "%s is no name, or a number is out of range", m->name);
+        if (m->pull && m->unpinned)
+                return request_refuse(t, EINVAL,
+                                      "%s: --pull asks a registry for the digest of the image, and "
+                                      "--unpinned asks none: leave one of them out",
+                                      m->name);
         if (*m->secret && (m->kind != ARGOSY__ROLLOUT_KIND__ROLLOUT_RESTART ||
                            !cluster_state_find_secret(l->state, m->secret)))
                 return request_refuse(

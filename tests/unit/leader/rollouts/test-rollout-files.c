@@ -95,9 +95,21 @@ static void a_global_unit_that_is_down_on_a_node_starts_with_the_new_files(void 
         assert_int_equal(count_running(new), 3);
 }
 
+// One asks a registry and the other one none: neither is left out in silence.
+static void an_update_is_not_both_pulled_and_unpinned(void **state) {
+        static const char file[] = "[Service]\nExecStart=/bin/true\n";
+        RigRollout w = {UPDATE, "web.service", .pull = true, .unpinned = true};
+
+        assert_int_equal(rig_change(&g, START, "web.service", file)->status, 0);
+        assert_replies(rig_last(rig_rollout(&g, w)), EINVAL, "--unpinned asks none");
+        w.content = file;
+        assert_replies(rig_last(rig_rollout(&g, w)), EINVAL, "--unpinned asks none");
+}
+
 RUN_TESTS(
         RIG_TEST(an_update_of_files_alone_asks_for_no_restart),
         RIG_TEST(an_update_of_files_that_fails_goes_back_without_a_restart),
         RIG_TEST(a_global_unit_gets_files_without_a_restart_too),
-        RIG_TEST(a_global_unit_that_is_down_on_a_node_starts_with_the_new_files)
+        RIG_TEST(a_global_unit_that_is_down_on_a_node_starts_with_the_new_files),
+        RIG_TEST(an_update_is_not_both_pulled_and_unpinned)
 )

@@ -8,7 +8,7 @@
 //   set_term, set_vote,        libraft goes on after a failure as if nothing had happened: fatal (guard 8)
 //   append, truncate           the same; they wait at the gate before (raft-gate.c)
 //   start                      entries of before our snapshot, and configurations among others (guards 9,
-//                              10, 27); what each
+//                              10, 27), or that are held (guard 30); what each
 //                              tick sends (guard 12); promotions (guards 19, 25)
 //   send                       the term of who refuses a pre-vote (guard 14); what a slow member has not
 //                              taken (raft-window.c)
@@ -336,6 +336,8 @@ void raft_disk_receive(struct raft_io *io, struct raft_message *message) {
                 skip_what_the_snapshot_has(&s->raft, m);
         if (type == RAFT_APPEND_ENTRIES && m->n_entries > 0)
                 m->n_entries = count_up_to_configuration(m);
+        if (type == RAFT_APPEND_ENTRIES)
+                raft_lent_cut_message(s, m);
         if (is_answer) {
                 find_answer(s, from)->result = message->append_entries_result;
                 raft_window_on_answer(s, from, &message->append_entries_result);
@@ -423,26 +425,34 @@ static const struct raft_message *tell_term(RaftStore *s, const struct raft_mess
 
 // ---- sending
 
-static int on_send(struct raft_io *io, struct raft_io_send *req, const struct raft_message *message,
-                   raft_io_send_cb done) {
-        RaftStore *s = owner_of(io);
+static int send_changed(RaftStore *s, struct raft_io_send *req, const struct raft_message *message,
+                        raft_io_send_cb done) {
         struct raft_message changed, told;
         size_t bytes;
 
-        if (s->raft_closing) { // guard 18
-                done(req, RAFT_CANCELED);
-                return 0;
-        }
         message = raft_snapshot_send(s, message, &changed);
         message = raft_window_skip(s, message, &changed); // guard 23
         bytes = raft_window_bytes(message);
         if (bytes > 0)
                 return raft_window_send(s, req, message, bytes, done);
         // heartbeats and votes always go
-        return s->uv_io.send(io, req, tell_term(s, raft_authority_send(s, message, &changed), &told), done);
+        return s->uv_io.send(&s->io, req, tell_term(s, raft_authority_send(s, message, &changed), &told),
+                             done);
+}
+
+static int on_send(struct raft_io *io, struct raft_io_send *req, const struct raft_message *message,
+                   raft_io_send_cb done) {
+        RaftStore *s = owner_of(io);
+
+        if (s->raft_closing) { // guard 18
+                done(req, RAFT_CANCELED);
+                return 0;
+        }
+        return raft_lent_send(s, req, message, done, send_changed); // guard 30
 }
 
 void raft_disk_init(RaftStore *s) {
+        list_init(&s->lent);
         s->uv_io = s->io;
         s->io.snapshot_put = on_snapshot_put;
         s->io.snapshot_get = raft_snapshot_get; // guard 18

@@ -74,6 +74,7 @@ typedef struct Write { // an append or a truncation (req NULL) that waits
         unsigned n;
         raft_io_append_cb done;
         raft_index index;
+        Lent lent; // of an append: guard 30
 } Write;
 
 typedef struct Bundle { // appends that libraft's disk code has as one, until it answers
@@ -122,6 +123,7 @@ static void bundle_end(Bundle *b, int status) {
                 Write *w = CONTAINER_OF(b->writes.next, Write, node);
 
                 list_unlink(&w->node);
+                raft_lent_end(&w->lent);
                 w->done(w->req, status);
                 free(w);
         }
@@ -232,8 +234,10 @@ void raft_gate_drop_writes(RaftStore *s) {
                 Write *w = CONTAINER_OF(s->gate.writes.next, Write, node);
 
                 list_unlink(&w->node);
-                if (w->req)
+                if (w->req) {
+                        raft_lent_end(&w->lent);
                         w->done(w->req, 0);
+                }
                 free(w);
         }
         s->gate.next_index = 0;
@@ -250,6 +254,8 @@ static int queue_write(RaftStore *s, Write write) {
         if (!w)
                 return RAFT_NOMEM;
         *w = write;
+        if (w->req)
+                raft_lent_begin(s, &w->lent, w->index, w->entries, w->n);
         list_append(&s->gate.writes, &w->node);
         if (!s->gate.writing)
                 knock(s);
@@ -266,13 +272,19 @@ static int on_append(struct raft_io *io, struct raft_io_append *req, const struc
         }
         if (s->gate.next_index)
                 s->gate.next_index += n;
-        return queue_write(s, (Write){.req = req, .entries = entries, .n = n, .done = done});
+        return queue_write(s, (Write){.req = req,
+                                      .entries = entries,
+                                      .n = n,
+                                      .done = done,
+                                      .index = s->gate.append_index});
 }
 
 // libraft truncates before each append, nearly always behind the last entry: that changes nothing.
 static int on_truncate(struct raft_io *io, raft_index index) {
         RaftStore *s = owner_of(io);
 
+        s->gate.append_index = index;
+        raft_lent_note_truncation(s, index);
         if (index == s->gate.next_index)
                 return 0;
         s->gate.next_index = index;

@@ -13,6 +13,7 @@
 //                         15
 //                         and the write watchdog
 //   raft-window.c         what a member was sent and has not taken: guard 23
+//   raft-lent.c           entries that are being written or sent: guard 30
 //   raft-offline.c        offline tools
 //   reserve.c             room for the moment of opening, on a full disk
 //   segments.c            the files of the log, by their names: guard 20
@@ -65,6 +66,7 @@
 //   28 the newest snapshot is the one that is read           snapshot-files.c, raft-store.c
 //                                                            store/numbers
 //   29 a log that was opened without room finds some later   raft-submit.c                 store/room
+//   30 an entry comes back while it is written or sent       raft-lent.c, raft-gate.c      store/repeat
 
 #include <raft.h>
 #include <raft/uv.h>
@@ -104,6 +106,14 @@ typedef struct SendWindow {
         // that took them, once it has taken all (transport_connection()); 0: it was gone
         uint64_t connection;
 } SendWindow;
+
+typedef struct Lent { // entries that libraft counts as held until they are written or sent
+        ListNode node;
+        raft_index index; // of the first
+        const struct raft_entry *entries;
+        unsigned n;
+        raft_index cut; // from here on its log has had others since
+} Lent;
 
 typedef struct RaftStore {
         Store store;
@@ -163,6 +173,7 @@ typedef struct RaftStore {
                 bool closed; // the worker is on its way to the file system
                 bool delivering;
                 ListNode writes, messages;
+                raft_index append_index; // of what libraft appends next: it names that by a truncation
                 raft_index next_index; // after all that libraft's disk code has and that waits; 0: not known
                 bool writing;    // libraft's disk code has not answered the last append
                 bool truncating; // a worker of libraft's is at it
@@ -193,6 +204,7 @@ typedef struct RaftStore {
         // Network
         raft_io_recv_cb receive; // libraft's
         raft_io_tick_cb tick;
+        ListNode lent; // Lent: raft-lent.c
         SendWindow windows[STORE_MEMBERS_MAX];
         LastAnswer answers[STORE_MEMBERS_MAX]; // raft_disk_say_again()
 
@@ -300,6 +312,20 @@ int raft_window_send(RaftStore *s, struct raft_io_send *req, const struct raft_m
                      size_t bytes, raft_io_send_cb done);
 // A member has answered what it was sent of entries.
 void raft_window_on_answer(RaftStore *s, uint32_t raft_id, const struct raft_append_entries_result *answer);
+
+// raft-lent.c
+void raft_lent_begin(RaftStore *s, Lent *lent, raft_index index, const struct raft_entry *entries,
+                     unsigned n);
+void raft_lent_end(Lent *lent);
+// libraft's log has other entries from `index` on.
+void raft_lent_note_truncation(RaftStore *s, raft_index index);
+// The message ends before an entry that somebody holds from before it was truncated.
+void raft_lent_cut_message(const RaftStore *s, struct raft_append_entries *m);
+typedef int RaftSend(RaftStore *s, struct raft_io_send *req, const struct raft_message *message,
+                     raft_io_send_cb done);
+// As raft_io.send(), by `pass`.
+int raft_lent_send(RaftStore *s, struct raft_io_send *req, const struct raft_message *message,
+                   raft_io_send_cb done, RaftSend *pass);
 
 // raft-gate.c
 // After raft_disk_init(). Negative errno.

@@ -308,9 +308,137 @@ static void a_slow_member_is_sent_one_snapshot_at_a_time(void **state) {
         assert_int_equal(n_passed, 2);
 }
 
+// ---- an entry that comes back
+
+static struct raft_io_append *unwritten; // that the disk has not answered yet
+static raft_io_append_cb on_unwritten;
+
+static int take_and_say_nothing(struct raft_io *io, struct raft_io_append *req,
+                                const struct raft_entry entries[], unsigned n, raft_io_append_cb done) {
+        assert_null(unwritten);
+        unwritten = req;
+        on_unwritten = done;
+        return 0;
+}
+
+typedef struct Follower {
+        StoreCluster *cluster;
+        RaftStore *store;
+        raft_index prev; // what the leaders that are made up have in common with it
+        raft_term prev_term, term;
+        int (*real)(struct raft_io *, struct raft_io_append *, const struct raft_entry[], unsigned,
+                    raft_io_append_cb);
+} Follower;
+
+static bool is_in_term(void *userdata) {
+        Follower *f = userdata;
+
+        return raft_current_term(&f->store->raft) == f->term && f->store->raft.last_stored >= f->prev;
+}
+
+static bool is_unwritten(void *userdata) {
+        return unwritten;
+}
+
+static void follower_begin(Follower *f) {
+        *f = (Follower){.cluster = store_cluster_of(1)};
+        store_cluster_write(f->cluster, 1, 100);
+        f->store = raft_store(f->cluster->servers[0].node.store);
+        f->prev = raft_last_index(&f->store->raft);
+        f->prev_term = f->term = raft_current_term(&f->store->raft);
+        f->real = f->store->uv_io.append;
+        unwritten = NULL;
+        raft_set_election_timeout(&f->store->raft, 10 * STORE_PATIENCE_MS); // others lead
+}
+
+static void follower_end(Follower *f) {
+        store_cluster_free(f->cluster);
+}
+
+// Of the leader of `term`, one entry of each of these terms.
+static void lead(Follower *f, uint32_t from, raft_term term, unsigned n, const raft_term terms[]) {
+        struct raft_message m = {
+                .type = RAFT_APPEND_ENTRIES,
+                .server_id = from,
+                .server_address = from == 2 ? "2" : "3",
+                .append_entries = {.term = term,
+                                   .prev_log_index = f->prev,
+                                   .prev_log_term = f->prev_term,
+                                   .entries = make_entries(n, term),
+                                   .n_entries = n},
+        };
+
+        for (unsigned i = 0; i < n; i++)
+                m.append_entries.entries[i].term = terms[i];
+        f->term = term;
+        raft_disk_receive(&f->store->io, &m);
+        store_run_until(&f->cluster->loop, is_in_term, f, STORE_PATIENCE_MS, "the term of a leader");
+}
+
+static bool has_stored_two(void *userdata) {
+        Follower *f = userdata;
+
+        return f->store->raft.last_stored == f->prev + 2;
+}
+
+// Of five voters one leads and has an entry on two; another one is elected by the others and replaces it on
+// one of these; then the other of these leads. All this while the disk is at work on the entry.
+static void guard_30_an_entry_comes_back_while_it_is_written(void **state) {
+        _cleanup_(follower_end) Follower f;
+
+        follower_begin(&f);
+        raft_term first = f.term + 1, second = f.term + 2, third = f.term + 3;
+
+        f.store->uv_io.append = take_and_say_nothing;
+        lead(&f, 2, first, 1, &first);
+        store_run_until(&f.cluster->loop, is_unwritten, NULL, STORE_PATIENCE_MS, "a write");
+        lead(&f, 3, second, 1, &second);
+        lead(&f, 2, third, 2, (raft_term[]){first, third});
+        f.store->uv_io.append = f.real;
+        on_unwritten(unwritten, 0);
+        lead(&f, 2, third, 2, (raft_term[]){first, third}); // the leader goes on sending it
+        store_run_until(&f.cluster->loop, has_stored_two, &f, STORE_PATIENCE_MS, "both entries");
+}
+
+// The same, while it is being sent to a member that does not take it.
+static void guard_30_an_entry_comes_back_while_it_is_sent(void **state) {
+        struct raft_entry entry = {.type = RAFT_COMMAND, .buf.len = 100};
+        struct raft_message m = {
+                .type = RAFT_APPEND_ENTRIES,
+                .server_id = 4,
+                .append_entries = {.entries = &entry, .n_entries = 1},
+        };
+        struct raft_io_send req;
+        _cleanup_(follower_end) Follower f;
+        int (*real)(struct raft_io *, struct raft_io_send *, const struct raft_message *, raft_io_send_cb);
+
+        follower_begin(&f);
+        raft_term first = f.term, second = f.term + 1, third = f.term + 2;
+
+        n_passed = n_sent = n_lost = 0;
+        real = f.store->uv_io.send;
+        f.store->uv_io.send = swallow;
+        entry.term = m.append_entries.term = first;
+        m.append_entries.prev_log_index = f.prev;
+        m.append_entries.prev_log_term = f.prev_term;
+        assert_int_equal(f.store->io.send(&f.store->io, &req, &m, on_sent), 0);
+        f.store->uv_io.send = real;
+        assert_int_equal(n_passed, 1);
+
+        lead(&f, 3, second, 1, &second);
+        lead(&f, 2, third, 2, (raft_term[]){first, third});
+        assert_int_equal(raft_last_index(&f.store->raft), f.prev + 1);
+        swallowed[0]->cb(swallowed[0], 0);
+        assert_int_equal(n_sent, 1);
+        lead(&f, 2, third, 2, (raft_term[]){first, third});
+        store_run_until(&f.cluster->loop, has_stored_two, &f, STORE_PATIENCE_MS, "both entries");
+}
+
 RUN_TESTS(
         cmocka_unit_test(guard_27_who_has_a_snapshot_takes_what_begins_before_it),
         cmocka_unit_test(guard_9_the_first_entries_are_not_taken_twice),
+        cmocka_unit_test(guard_30_an_entry_comes_back_while_it_is_written),
+        cmocka_unit_test(guard_30_an_entry_comes_back_while_it_is_sent),
         cmocka_unit_test(what_a_slow_member_has_not_taken_is_bounded),
         cmocka_unit_test(guard_23_a_repeat_begins_behind_what_is_on_its_way),
         cmocka_unit_test(who_came_after_many_that_took_nothing_gets_entries),

@@ -2532,6 +2532,14 @@ FAULTS = [
           "return m->prev_log_index <= raft->trail.offset && m->prev_log_index < raft->trail.snapshot.index &&",
           "return m->prev_log_index == 0 && raft->trail.offset > 0 &&",
           "store/repeat: guard_27_who_has_a_snapshot_takes_what_begins_before_it"),
+    Fault("entry-comes-back-while-it-is-held", "src/store/raft/raft-lent.c",  # guard 30
+          "unsigned n = count_up_to_held(s, m);",
+          "unsigned n = m->n_entries;",
+          "store/repeat: guard_30_an_entry_comes_back_while_it_is_written"),
+    Fault("entry-comes-back-while-it-is-sent", "src/store/raft/raft-lent.c",
+          "raft_lent_begin(s, &send->lent, m->prev_log_index + 1, m->entries, m->n_entries);",
+          "list_init(&send->lent.node);",
+          "store/repeat: guard_30_an_entry_comes_back_while_it_is_sent"),
     Fault("configuration-overlooked", "src/store/raft/raft-disk.c",  # guard 10
           "m->n_entries = count_up_to_configuration(m);",
           ";",

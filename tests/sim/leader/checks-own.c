@@ -29,8 +29,10 @@ enum { PART_BYTES = 64 }; // at most, of each part, that its entry does not say
 
 static struct {
         uint64_t counted_us;
-        OwnRecord last[CAUSES];
-        OwnRecord lost[HOSTS_MAX + 1], back[HOSTS_MAX + 1];
+        // The newest of each cause about each host: an entry may begin one about a host, and go on behind
+        // that with the one about another host, of which all parts count.
+        OwnRecord of[CAUSES][HOSTS_MAX + 1];
+        uint32_t last[CAUSES]; // the host that the newest of all is about
         bool is_lost[HOSTS_MAX + 1]; // the newest record about the host says so
 } own;
 
@@ -38,10 +40,16 @@ void own_begin(void) {
         memset(&own, 0, sizeof(own));
 }
 
+// Who leads, that is one record about all of them.
 static OwnRecord *record_of(Argosy__OwnCause cause, uint32_t host) {
-        return cause == ARGOSY__OWN_CAUSE__OWN_LOST   ? &own.lost[host]
-               : cause == ARGOSY__OWN_CAUSE__OWN_BACK ? &own.back[host]
-                                                      : &own.last[cause];
+        return &own.of[cause][cause == ARGOSY__OWN_CAUSE__OWN_LEADER ? 0 : host];
+}
+
+// What a record would go on with.
+static const OwnRecord *newest_for(Argosy__OwnCause cause, uint32_t host) {
+        bool is_by_host = cause == ARGOSY__OWN_CAUSE__OWN_LOST || cause == ARGOSY__OWN_CAUSE__OWN_BACK;
+
+        return record_of(cause, is_by_host ? host : own.last[cause]);
 }
 
 // It is kept whole, and not so long that another one follows.
@@ -61,7 +69,7 @@ static bool is_recent(const OwnRecord *r) {
 }
 
 static void judge_new(const Argosy__JobRecord *put, uint64_t number) {
-        const OwnRecord *r = record_of(put->own, put->own_host);
+        const OwnRecord *r = newest_for(put->own, put->own_host);
         bool follows = put->own == ARGOSY__OWN_CAUSE__OWN_LOST && put->times == 0;
 
         if (!may_go_on(r) || (put->own != ARGOSY__OWN_CAUSE__OWN_LEADER && r->host != put->own_host))
@@ -103,7 +111,7 @@ static void on_put(const Argosy__LogOp__JobPut *put, uint64_t next) {
                          .last_us = own.counted_us};
         if (job->own == ARGOSY__OWN_CAUSE__OWN_LOST || job->own == ARGOSY__OWN_CAUSE__OWN_BACK)
                 own.is_lost[job->own_host] = job->own == ARGOSY__OWN_CAUSE__OWN_LOST;
-        own.last[job->own] = *r;
+        own.last[job->own] = job->own_host;
 }
 
 // ------------------------------------------------------------------------------------------------ moves

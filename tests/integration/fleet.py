@@ -558,7 +558,7 @@ def test_what_somebody_else_runs_is_not_taken_over(c: Cluster):
         node.run("systemd-run --unit=mine.service sleep infinity")
     c.submit("mine.service", LEFT)
     before = runs(c.nodes[0], "mine.service")
-    c.ctl_fails("start mine", saying="a unit of that name is already active on this node and is not argosy's")
+    c.ctl_fails("start mine", saying="a unit of that name that is not the cluster's is already active on this node")
     assert runs(c.nodes[0], "mine.service") == before
     c.ctl("destroy mine")
     for node in c.nodes:

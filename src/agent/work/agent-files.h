@@ -18,6 +18,6 @@ uint64_t agent_files_due(const AgentNode *node);
 void agent_files_start(AgentNode *node);
 // what is said of a name that is somebody else's there; NULL: out of memory
 char *agent_file_foreign_text(const char *path);
-#define AGENT_ACTIVE_TEXT "a unit of that name is already active on this node and is not argosy's"
+#define AGENT_ACTIVE_TEXT "a unit of that name that is not the cluster's is already active on this node"
 // What was queued and has not left yet fails with this error.
 void agent_files_fail(AgentNode *node, int error);

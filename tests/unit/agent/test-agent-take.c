@@ -310,7 +310,7 @@ static void what_was_not_left_behind_leaves_no_trace_of_ours(void **state) {
                 loop_until(answered("plain.service", revision) && report_of("plain.service")->refused);
         }
         assert_non_null(strstr(report_of("plain.service")->error,
-                               "already active on this node and is not argosy's"));
+                               "that is not the cluster's is already active on this node"));
         assert_int_equal(n_puts, 0);
         send_order(nobody_wants("plain.service", 8));
         loop_until(is_gone("plain.service"));

@@ -50,9 +50,8 @@ static bool ask_reserved(Draw *d, void *message) {
                                             "system-t0.slice",      "probe-.service"};
         Argosy__Request__Change *m = message;
         const char *name = DRAW_PICK(d, names);
-        WorldUnit u = *world_unit_draw(d);
 
-        bring(d, m, name, asks_file(d, &u));
+        bring(d, m, name, asks_file(d, world_unit_draw(d))); // its content is kept, and knows whose it is
         m->files[0]->name = m->files[0]->path = (char *) name;
         return true;
 }

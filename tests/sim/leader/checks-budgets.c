@@ -12,6 +12,9 @@
 #include <string.h>
 
 #include "checks-private.h"
+#include "clock.h"
+#include "leader-rig-private.h"
+#include "macro.h"
 #include "test.h"
 
 static struct {
@@ -22,6 +25,7 @@ static struct {
         bool by_rollout[WORLD_UNITS_MAX]; // it had its turn in one
         // Of the entry that has taken the unit down; 0: none has.
         uint64_t revision[WORLD_UNITS_MAX], up_since_us[WORLD_UNITS_MAX], health_us[WORLD_UNITS_MAX];
+        uint64_t taken_us[WORLD_UNITS_MAX]; // when that entry came
 } budgets;
 
 void budgets_begin(void) {
@@ -35,6 +39,19 @@ static bool is_up(Argosy__ActiveState active) {
                active == ARGOSY__ACTIVE_STATE__ACTIVE_RELOADING;
 }
 
+// A host that says when its unit came up may be heard late: the unit has been up for so long all the same,
+// and the leader counts by the clock of that host. One that was up before its turn was not restarted for it,
+// and its health time begins with the answer.
+static uint64_t up_since_us(int i, const Argosy__UnitReport *r) {
+        const RigHost *h = rig_host(&world.rig, places_host_of(r->node));
+        uint64_t now_us = world.rig.now_us, up_ms;
+
+        if (r->changed_ms == 0 || r->changed_ms < rig_host_clock(h, budgets.taken_us[i]))
+                return now_us;
+        up_ms = rig_host_clock(h, now_us) - r->changed_ms;
+        return MAX_OF(now_us - up_ms * USEC_PER_MSEC, 1u); // 0: it is not up
+}
+
 static void on_report(const Argosy__UnitReport *r) {
         int i = world_unit_index(r->name);
         const LogRollout *o;
@@ -46,7 +63,7 @@ static void on_report(const Argosy__UnitReport *r) {
         if (budgets.revision[i] == 0 || r->revision < budgets.revision[i])
                 return;
         if (is_up(r->active) && budgets.up_since_us[i] == 0)
-                budgets.up_since_us[i] = world.rig.now_us;
+                budgets.up_since_us[i] = up_since_us(i, r);
         // On the way back a unit that fails with the former content, too, holds up nobody; and one that has
         // ended for good is not down.
         o = log_rollout_of(log_truth.rollouts, (unsigned) i);
@@ -268,6 +285,7 @@ static void take(unsigned i, bool by_rollout, uint64_t health_us) {
         budgets.by_rollout[i] = by_rollout;
         budgets.revision[i] = log_truth.units[i].revision;
         budgets.up_since_us[i] = 0;
+        budgets.taken_us[i] = world.rig.now_us;
         budgets.health_us[i] = health_us;
         budgets.is_reported_up[i] = false;
 }
@@ -323,6 +341,9 @@ static void take_turns(Taken *taken) {
                 taken[i].was_up = is_running(t);
                 taken[i].by_rollout = changes(t) && o;
                 taken[i].by_move = !o && changes(t) && is_free_move(t);
+                // What its former node has said is no word of the next one, where nothing has begun yet.
+                if (t->before.node != t->after.node)
+                        budgets.is_reported_up[t->unit] = false;
         }
         for (size_t i = 0; i < log_truth.n_touched; i++) {
                 const LogRollout *o = rollout_turn(&log_truth.touched[i]);

@@ -183,6 +183,7 @@ void placement_unit_remove(Placement *p, uint32_t unit) {
 void placement_unit_change(Placement *p, uint32_t unit, uint32_t class, uint32_t role, int16_t priority) {
         PlacedUnit *u = &p->units[unit];
         uint32_t node = u->node, home = u->home, shape, before = u->shape;
+        bool was_released = u->flags & UNIT_RELEASED;
         shape_get(p, class, u->name, &shape);
         wait_take(p, unit);
         unit_leave(p, unit);
@@ -196,6 +197,8 @@ void placement_unit_change(Placement *p, uint32_t unit, uint32_t class, uint32_t
         if (node != PLACEMENT_NONE)
                 unit_enter(p, unit, node);
         unit_check(p, unit);
+        if (was_released)
+                unit_call_colocated(p, unit); // it stays until it is released anew
 }
 
 void placement_unit_want(Placement *p, uint32_t unit, bool wanted) {
@@ -245,6 +248,8 @@ void placement_unit_release(Placement *p, uint32_t unit, bool released) {
                 return;
         u->flags ^= UNIT_RELEASED;
         unit_check(p, unit);
+        if (!released)
+                unit_call_colocated(p, unit); // it stays, so they know where to go
 }
 
 uint32_t placement_unit_role(const Placement *p, uint32_t unit) {

@@ -37,6 +37,29 @@ static void who_follows_nobody_that_runs_waits(void **state) {
         assert_int_equal(at(f, web), at(f, db));
 }
 
+// Its node was lost, and is back before it went elsewhere; or its file has changed, which keeps it there, too.
+static void who_follows_one_that_stays_after_all_waits_no_longer(void **state) {
+        for (unsigned changed = 0; changed < 2; changed++) {
+                _cleanup_(donep) Fixture *f = hosts(1);
+                uint32_t db = add(f, "db", f->class), web;
+
+                round_at(f, 0, 0);
+                assert_int_equal(at(f, db), 0);
+                placement_node_set_state(f->p, 0, PLACEMENT_LOST);
+                placement_unit_release(f->p, db, true);
+                web = add(f, "web", f->class);
+                assert_int_equal(placement_unit_follow(f->p, web, db), 0);
+                assert_string_equal(round_at(f, SEC, 0), "");
+                placement_node_set_state(f->p, 0, PLACEMENT_OPEN);
+                if (changed)
+                        placement_unit_change(f->p, db, f->class, f->role, 1);
+                else
+                        placement_unit_release(f->p, db, false);
+                round_at(f, SEC, 0);
+                assert_int_equal(at(f, web), 0);
+        }
+}
+
 static void a_follower_that_has_no_room_does_not_keep_its_target_down(void **state) {
         _cleanup_(donep) Fixture *f = hosts(1);
         uint32_t db = add(f, "db", needing(f, 3000)), web = add(f, "web", needing(f, 3000));
@@ -298,6 +321,7 @@ static void ways_that_part_and_meet_again_are_walked_once(void **state) {
 RUN_TESTS(
         cmocka_unit_test(a_pair_starts_together_and_migrates_together),
         cmocka_unit_test(who_follows_nobody_that_runs_waits),
+        cmocka_unit_test(who_follows_one_that_stays_after_all_waits_no_longer),
         cmocka_unit_test(a_follower_that_has_no_room_does_not_keep_its_target_down),
         cmocka_unit_test(who_replaces_what_it_is_to_be_with_waits),
         cmocka_unit_test(a_pair_that_conflicts_goes_nowhere_together),

@@ -244,10 +244,9 @@ static bool has_node(const Preview *p, const char *name) {
 // Those who are to be where this unit is, and are somewhere; others have their turn again.
 static int add_colocated(Preview *p, const char *name) {
         Leader *l = p->alone.leader;
-        const char *activated = activators_activated(&l->activators, name);
         const char *colocated[PLACEMENT_FOLLOWS_MAX];
         size_t n = scheduler_colocated_names(l, name, colocated);
-        int r = activated && unit_find(l, activated) ? add_due(p, activated, PREVIEW_FOLLOWS, name) : 0;
+        int r = 0;
 
         for (size_t i = 0; i < n && r >= 0; i++)
                 if (has_node(p, colocated[i]))
@@ -257,9 +256,27 @@ static int add_colocated(Preview *p, const char *name) {
         return r;
 }
 
-// Nobody follows one that stays where it is.
+static bool is_any(const char *name, void *userdata) {
+        return true;
+}
+
+// What the unit activates, and it itself if another one does that, is looked at again with each record of
+// it: activation_affinity_on_unit().
+static int add_activated(Preview *p, const char *name) {
+        const Leader *l = p->alone.leader;
+        const char *activated = activators_activated(&l->activators, name);
+        int r = activated && unit_find(l, activated) ? add_due(p, activated, PREVIEW_FOLLOWS, name) : 0;
+
+        return r >= 0 && activators_find(&l->activators, name, is_any, NULL)
+                       ? add_due(p, name, PREVIEW_FOLLOWS, NULL)
+                       : r;
+}
+
+// Nobody else follows one that stays where it is.
 static int add_followers(Preview *p, const PreviewUnit *u) {
-        return u->left && u->left == u->node ? 0 : add_colocated(p, u->record->name);
+        int r = add_activated(p, u->record->name);
+
+        return r < 0 || (u->left && u->left == u->node) ? r : add_colocated(p, u->record->name);
 }
 
 static int add_put(Preview *p, PreviewUnit *u) {

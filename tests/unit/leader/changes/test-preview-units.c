@@ -305,6 +305,22 @@ static void nobody_follows_one_that_stays(void **state) {
         assert_string_equal(rig_node_name(&g, "web.service"), "n1");
 }
 
+// With each record of it, or of who activates it; then what its content says of others counts, too.
+static void what_others_activate_is_looked_at_again(void **state) {
+        static const char next[] = SERVICE "[X-Argosy]\nConflicts=enemy.service\n";
+        static const char timer[] = "[Timer]\nOnActiveSec=1h\n[X-Argosy]\nHost=n1\n";
+
+        rig_change(&g, START, "job.service", SERVICE);
+        rig_change(&g, START, "job.timer", timer);
+        rig_change(&g, START, "enemy.service", SERVICE "[X-Argosy]\nHost=n1\n");
+        assert_string_equal(rig_node_name(&g, "job.service"), "n1");
+        const Argosy__Response__Change *c = plan_all("job.service", next);
+        assert_int_equal(c->n_units, 1);
+        assert_string_equal(c->units[0]->node, "n2");
+        rig_change_with_and_settle(&g, START, "job.service", next, true, NULL);
+        assert_string_equal(rig_node_name(&g, "job.service"), "n2");
+}
+
 static void start_group(const char *room) {
         (void) rig_label(&g, "n1", "offers/slot", "3");
         for (unsigned i = 1; i <= 3; i++) {
@@ -536,6 +552,7 @@ RUN_TESTS(
         RIG_TEST(who_stays_with_another_content_replaces_others),
         RIG_TEST(who_waits_has_his_turn_when_another_one_needs_less),
         RIG_TEST(nobody_follows_one_that_stays),
+        RIG_TEST(what_others_activate_is_looked_at_again),
         RIG_TEST(all_of_a_group_leave_one_after_the_other),
         RIG_TEST(of_a_group_that_can_spare_no_more_the_others_stay),
         RIG_TEST(who_waits_already_leaves_when_the_plan_makes_room),

@@ -37,7 +37,7 @@ static void who_follows_nobody_that_runs_waits(void **state) {
         assert_int_equal(at(f, web), at(f, db));
 }
 
-// Its node was lost, and is back before it went elsewhere; or its file has changed, which keeps it there, too.
+// Its node was lost, and is back before it went elsewhere; or its file has changed, which keeps it there.
 static void who_follows_one_that_stays_after_all_waits_no_longer(void **state) {
         for (unsigned changed = 0; changed < 2; changed++) {
                 _cleanup_(donep) Fixture *f = hosts(1);

@@ -165,6 +165,7 @@ static void an_empty_host_that_gives_up_its_vote_takes_no_unit_meanwhile(void **
                 rig_change_with(&g, START, "a.service", SERVICE "[X-Argosy]\nHost=n2\n", false, NULL);
         rig_turns(&g, 2);
         rig_release(&g);
+        rig_turns(&g, 2);
         assert_true(is_member(2));
         assert_int_equal(cluster_state_find_host(g.state, 2)->nodes[0]->mode,
                          ARGOSY__NODE_MODE__MODE_MAINTENANCE);

@@ -256,10 +256,6 @@ static int add_colocated(Preview *p, const char *name) {
         return r;
 }
 
-static bool is_any(const char *name, void *userdata) {
-        return true;
-}
-
 // What the unit activates, and it itself if another one does that, is looked at again with each record of
 // it: activation_affinity_on_unit().
 static int add_activated(Preview *p, const char *name) {
@@ -267,7 +263,7 @@ static int add_activated(Preview *p, const char *name) {
         const char *activated = activators_activated(&l->activators, name);
         int r = activated && unit_find(l, activated) ? add_due(p, activated, PREVIEW_FOLLOWS, name) : 0;
 
-        return r >= 0 && activators_find(&l->activators, name, is_any, NULL)
+        return r >= 0 && activators_has_any(&l->activators, name)
                        ? add_due(p, name, PREVIEW_FOLLOWS, NULL)
                        : r;
 }

@@ -140,10 +140,6 @@ bool rebalance_has_to_wait(const Leader *l) {
 
 // ------------------------------------------------------------------------------------------------ eligible
 
-static bool is_any(const char *name, void *userdata) {
-        return true;
-}
-
 // Runs, or is installed, as its record says. What starts, fails or has finished is left alone.
 static bool is_settled(const Leader *l, const Unit *u, const UnitEntry *e) {
         const UnitOnNode *s = unit_on_node_find(u, u->node);
@@ -175,7 +171,7 @@ static bool may_move(Leader *l, Unit *u, void *userdata) {
                !retry_controller_hold(l, u) && is_settled(l, u, e) && spec_entry_file(e->spec, &file) == 0 &&
                !file->stays && !file->replaces && file->failing.node_lost != NODE_LOST_NEVER &&
                !activators_activated(&l->activators, u->name) &&
-               !activators_find(&l->activators, u->name, is_any, NULL) && would_start(l, e);
+               !activators_has_any(&l->activators, u->name) && would_start(l, e);
 }
 
 // ------------------------------------------------------------------------------------------------ the plan

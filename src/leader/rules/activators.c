@@ -73,6 +73,12 @@ const char *activators_activated(const Activators *m, const char *name) {
         return a && a->activates ? a->activates->name : NULL;
 }
 
+bool activators_has_any(const Activators *m, const char *name) {
+        const Activation *a = find(m, name);
+
+        return a && !list_is_empty(&a->activators);
+}
+
 const char *activators_find(const Activators *m, const char *name,
                             bool (*each)(const char *name, void *userdata), void *userdata) {
         const Activation *a = find(m, name);

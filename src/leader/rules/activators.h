@@ -15,6 +15,7 @@ void activators_done(Activators *m);
 int activators_set(Activators *m, const char *name, const char *activates) _warn_unused_;
 // Borrowed until the next activators_set(). NULL: none.
 const char *activators_activated(const Activators *m, const char *name);
+bool activators_has_any(const Activators *m, const char *name); // whether a unit activates it
 // Calls `each` for everyone that activates it, in the order in which they were set, until it returns true;
 // then that one's name, else NULL.
 const char *activators_find(const Activators *m, const char *name,

@@ -191,10 +191,6 @@ void activation_affinity_refresh(Leader *l, const char *activator) {
                 refresh(l, activated);
 }
 
-static bool is_any(const char *name, void *userdata) {
-        return true;
-}
-
 // Which unit this one activates, by its record; only few types are looked at.
 static int note_activated(Leader *l, const UnitEntry *e) {
         const char *name = e->record->name;
@@ -230,7 +226,7 @@ int activation_affinity_on_unit(Leader *l, const UnitEntry *e) {
         activation_affinity_refresh(l, e->record->name);
         if (l->data_bindings.count > 0 && activators_activated(&l->activators, e->record->name))
                 confine_with_activated(l, e->record->name);
-        if (!e->removed && activators_find(&l->activators, e->record->name, is_any, NULL))
+        if (!e->removed && activators_has_any(&l->activators, e->record->name))
                 refresh(l, e->record->name);
         return 0;
 }

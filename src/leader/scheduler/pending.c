@@ -113,15 +113,11 @@ const Unit *pending_awaited(const UnitOnNode *s) {
 
 // -------------------------------------------------------------------------------------------- who is judged
 
-static bool is_any(const char *name, void *userdata) {
-        return true;
-}
-
 // It goes where the other one is, whatever room there is (activation-affinity.c): it is not preempted, since
 // it would be back at once, and has to be judged.
 static bool has_activation_affinity(Leader *l, const Unit *u) {
         return activators_activated(&l->activators, u->name) ||
-               activators_find(&l->activators, u->name, is_any, NULL);
+               activators_has_any(&l->activators, u->name);
 }
 
 void pending_mark(Leader *l, Unit *u) {

@@ -75,14 +75,10 @@ static bool is_kept_by_data(Leader *l, const char *name, char *ret, size_t size)
         return true;
 }
 
-static bool is_any(const char *name, void *userdata) {
-        return true;
-}
-
 // Where what it activates is, or what activates it, by the options that it is to have.
 static uint32_t node_of_partner(Decision *d, const char *name, const char *activates,
                                 const UnitOptions *options) {
-        if (!activates && !activators_find(&d->leader->activators, name, is_any, NULL))
+        if (!activates && !activators_has_any(&d->leader->activators, name))
                 return 0;
         scheduler_know(d->scheduler, name, options);
         return activation_affinity_node(d->leader, &d->batch, name, activates, options);

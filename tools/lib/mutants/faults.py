@@ -4802,7 +4802,7 @@ FAULTS = [
           "return r < 0 ? r : add_colocated(p, u->record->name);",
           "leader/preview-units: nobody_follows_one_that_stays"),
     Fault("plan-leaves-what-others-activate-where-it-stays", "src/leader/preview/preview.c",
-          "return r >= 0 && activators_find(&l->activators, name, is_any, NULL)",
+          "return r >= 0 && activators_has_any(&l->activators, name)",
           "return r >= 0 && !name",
           "leader/preview-units: what_others_activate_is_looked_at_again"),
     Fault("who-stays-is-planned-as-it-was", "src/leader/changes/request.c",

@@ -21,6 +21,7 @@ static void assert_activators(const char *name, const char *expected) {
 
         assert_null(activators_find(&m, name, append, seen));
         assert_string_equal(seen, expected);
+        assert_int_equal(activators_has_any(&m, name), *expected != 0);
 }
 
 static void both_directions_are_known(void **state) {
